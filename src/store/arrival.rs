@@ -79,7 +79,8 @@ impl Arrivals {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{arrival_clock::ClockLimits, clock::Clock};
+    use super::super::arrival_clock::ClockLimits;
+    use super::super::clock::Clock;
     use super::*;
 
     #[test]

@@ -21,7 +21,8 @@
 //! [`jump`]: ClockLimits::jump
 //! [`hold`]: ClockLimits::hold
 
-use std::{collections::VecDeque, time::Duration};
+use std::collections::VecDeque;
+use std::time::Duration;
 
 use metrics::{counter, gauge};
 use parking_lot::{Mutex, MutexGuard};

@@ -3,16 +3,21 @@
 //! nothing can be renamed onto a mount point. Then its files are moved one by one, the keys last: a store
 //! without keys cannot be opened.
 
-use std::collections::{BTreeMap, btree_map::Entry};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::{ffi::OsString, fs, io};
+use std::{fs, io};
 
 use super::changes::{RecordChange, by_volume};
 use super::check::{self, CheckReport};
 use super::error::{StoreError, io_error};
 use super::manifest::{Manifest, VolumeRow};
+use super::open::OpenedFiles;
+use super::sealing::key_file::KEY_FILES;
 use super::volume_number::{Number, VolumeStart};
-use super::{disk, open::OpenedFiles, owner, sealing::key_file::KEY_FILES, volumes::files::VolumeFiles};
+use super::volumes::files::VolumeFiles;
+use super::{disk, owner};
 
 /// Endings of the names of stores under construction: of a restore or an import, and of a backup that a
 /// salvage reads.

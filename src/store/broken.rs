@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use parking_lot::Mutex;
 
+use super::disk::DiskError;
+use super::frame::Reason;
 use super::trees::{TREES, Tree};
-use super::{disk::DiskError, frame::Reason};
 use offerd_base::telemetry::metrics::STORE_BROKEN_RECORDS;
 
 /// Upper bound on remembered broken records; each remembered one is reported once.

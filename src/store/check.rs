@@ -1,15 +1,17 @@
 //! Checks the whole store, for `offerd store check` and the console: first the files, byte for byte, then the
 //! records in them.
 
-use std::{collections::BTreeSet, ops::Bound};
+use std::collections::BTreeSet;
+use std::ops::Bound;
 
 use super::broken::{BrokenRecord, ReadError, ReadResult};
 use super::damage::{DamageKind, FileDamage};
 use super::engine::{StorageEngine, read_record};
+use super::journal;
 use super::records::{StoredRecords, VolumeWithBase};
 use super::sealing::{LastKey, data_key};
 use super::trees::{TREES, Tree};
-use super::{journal, volume_number::Number};
+use super::volume_number::Number;
 
 /// Result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

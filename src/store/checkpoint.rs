@@ -5,12 +5,14 @@
 //! Afterwards it closes volumes that are out of active use.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::{sync::Arc, time::Instant};
+use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::{journal::Closed, records::StoredRecords};
+use super::journal::Closed;
+use super::records::StoredRecords;
 use offerd_base::telemetry::metrics::STORE_CHECKPOINT_SECONDS;
 
 /// Full segments that may be pending.

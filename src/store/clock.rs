@@ -1,7 +1,8 @@
 //! Clocks: sources of time for the store.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use std::{fmt, sync::Arc};
 
 use uuid::Uuid;
 

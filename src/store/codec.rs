@@ -1,6 +1,7 @@
 //! Encodes types as payload bytes and decodes them: postcard where size matters, JSON where people read.
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// Why a sound payload does not decode as a type. Names the place, never the content: payloads hold personal
 /// data.

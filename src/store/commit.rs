@@ -1,10 +1,13 @@
 //! Commits: guards that must hold, and writes that happen all or not at all.
 
-use std::{collections::BTreeSet, fmt};
+use std::collections::BTreeSet;
+use std::fmt;
 
 use uuid::Uuid;
 
-use super::{broken::ReadError, trees::Tree, volume_number::Number};
+use super::broken::ReadError;
+use super::trees::Tree;
+use super::volume_number::Number;
 
 /// Writes that become durable together, under guards. Built by chaining, given to [`Store::commit`].
 ///

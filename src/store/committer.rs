@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use super::commit::{Commit, CommitResult};
 use super::engine::{GroupWriter, WriteFault, all_failed};
-use super::{error::StoreError, health::FailureLatch, stall::Stalls};
+use super::error::StoreError;
+use super::health::FailureLatch;
+use super::stall::Stalls;
 use offerd_base::telemetry::metrics::STORE_GROUP_COMMITS;
 
 /// Commits groups, one after the other, on one thread.

@@ -2,7 +2,8 @@
 //! writer wakes the thread once for all outcomes of a group, and the queue passes each outcome to its waiting
 //! task without a further cross-thread wake-up.
 
-use std::{cell::RefCell, sync::Arc};
+use std::cell::RefCell;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};

@@ -6,13 +6,15 @@
 //! scrub finds the damage again.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::{fs, io, mem, sync::Arc};
+use std::{fs, io, mem};
 
 use parking_lot::Mutex;
 
 use super::damage::{DamageKind, FileDamage};
-use super::{disk, volume_number::Number};
+use super::disk;
+use super::volume_number::Number;
 use offerd_base::telemetry::metrics::STORE_DAMAGE;
 
 const NAME: &str = "damage";

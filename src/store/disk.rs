@@ -7,9 +7,10 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{sync::Arc, thread};
 
 use rustix::fs::{AtFlags, FlockOperation, StatxAttributes, StatxFlags, flock};
 use rustix::io::Errno;

@@ -3,18 +3,20 @@
 //! The code that makes records of raw values is here, once for every engine: it opens sealed records and
 //! reports broken ones. A read may block on the engine, so call it where blocking is harmless.
 
-use std::{iter, time::Duration};
+use std::iter;
+use std::time::Duration;
 
 use uuid::Uuid;
 
 use super::broken::{BrokenRecord, ReadError, ReadResult, Reported};
+use super::changes::RecordChange;
 use super::commit::{Commit, CommitError, CommitResult};
+use super::disk::DiskResult;
 use super::frame::{Reason, unframed};
 use super::raw::{RawRecord, RawValues, read_clear};
 use super::sealing::{LastKey, Sealing, data_key};
 use super::trees::{TREES, Tree};
 use super::volume_number::{BASE, Number};
-use super::{changes::RecordChange, disk::DiskResult};
 use offerd_base::telemetry::metrics::STORE_CHANGES;
 
 /// A key with the prefix of its tree, and the raw value under it.

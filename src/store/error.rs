@@ -1,10 +1,15 @@
 //! Why a store could not be opened or closed.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{io, time::Duration};
+use std::time::Duration;
 
+use super::broken::ReadError;
+use super::disk::DiskError;
+use super::manifest::FORMAT;
 use super::sealing::{MasterKeyError, SealingError};
-use super::{broken::ReadError, disk::DiskError, manifest::FORMAT, space::unusable, user::User};
+use super::space::unusable;
+use super::user::User;
 
 /// Why a store could not be opened or closed.
 #[derive(Debug, thiserror::Error)]

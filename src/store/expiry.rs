@@ -18,14 +18,16 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::arrival::FeedKey;
 use super::broken::{ReadError, ReadResult};
 use super::commit::{Commit, KeyDestruction, KeyExpiry};
 use super::retention::{AT_ONCE, AgeSource, RetentionError, of_base};
+use super::sealing::data_key;
+use super::sealing::slots::SLOTS;
 use super::trees::{TREES, Tree, VolumeSelector};
-use super::{
-    Store, arrival::FeedKey, codec, sealing::data_key, sealing::slots::SLOTS, volume_number::Number,
-    volumes::time_ms,
-};
+use super::volume_number::Number;
+use super::volumes::time_ms;
+use super::{Store, codec};
 
 const PROGRESS: &[u8] = b"retention";
 

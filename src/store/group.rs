@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use uuid::Uuid;
 
 use super::arrival::{Arrivals, FeedKey, LAST_ARRIVAL};
+use super::broken::BrokenRecord;
+use super::changes::RecordChange;
 use super::commit::{
     Commit, CommitError, CommitGuard, CommitResult, CommitWrite, GuardCondition, KeyDestruction, KeySlot,
     Rewrap,
@@ -18,9 +20,10 @@ use super::engine::{StorageEngine, read_record};
 use super::frame::{Reason, VALUE_LIMIT, framed};
 use super::raw::{RawValues, read_clear};
 use super::sealing::data_key::{self, DataKey};
+use super::sealing::key::SealKey;
 use super::sealing::{Sealing, SealingError, sealed};
 use super::trees::{Seal, Tree};
-use super::{broken::BrokenRecord, changes::RecordChange, sealing::key::SealKey, volume_number::Number};
+use super::volume_number::Number;
 
 pub(super) struct WriteGroup<'a> {
     below: &'a dyn StorageEngine,

@@ -19,13 +19,16 @@
 //! sled panics on conditions it does not expect. Here a panic becomes an error like any other: the caller
 //! stops using the index.
 
+use std::convert::identity;
 use std::fs::{self, File};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use std::{convert::identity, io, ops::Bound, thread};
+use std::{io, thread};
 
 use super::disk::{self, DiskError, DiskResult};
-use super::{record_file::Locator, tally::IndexDigest};
+use super::record_file::Locator;
+use super::tally::IndexDigest;
 use offerd_base::telemetry::logging::foreseen;
 
 const HEADING: &str = "offerd index 1 ";

@@ -149,8 +149,12 @@ mod volume_number;
 mod volumes;
 mod writer;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::{collections::BTreeMap, fmt, io, sync::Arc, sync::atomic::AtomicBool, thread, time::Duration};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use std::{fmt, io, thread};
 
 use crossbeam_channel::Sender;
 use futures_util::future::join_all;
@@ -190,14 +194,24 @@ pub use self::turns::RecordLock;
 pub use self::user::User;
 pub use self::volumes::VolumeSpan;
 
+use self::arrival_clock::ArrivalClock;
 use self::backup::{Backup, BackupError};
+use self::cluster::Cluster;
+use self::disk::DiskResult;
+use self::engine::StorageEngine;
+use self::error::io_error;
+use self::health::FailureLatch;
+use self::lock::Lock;
+use self::open::OpenedFiles;
+use self::postgres::Database;
+use self::queue::CommitQueue;
 use self::raw::{RawRecord, read_clear};
-use self::{
-    arrival_clock::ArrivalClock, cluster::Cluster, disk::DiskResult, engine::StorageEngine, error::io_error,
-    health::FailureLatch, lock::Lock, open::OpenedFiles, postgres::Database, queue::CommitQueue,
-    records::StoredRecords, sealing::data_key, space::DiskSpace, stall::Stalls, topics::Topics,
-    turns::RecordLocks,
-};
+use self::records::StoredRecords;
+use self::sealing::data_key;
+use self::space::DiskSpace;
+use self::stall::Stalls;
+use self::topics::Topics;
+use self::turns::RecordLocks;
 use offerd_base::config::PostgresSettings;
 
 /// Pause before a change that could not be taken in is retried.

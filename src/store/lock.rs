@@ -4,8 +4,10 @@
 //! file `lock` in it.
 
 use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
-use std::{io, os::unix::fs::OpenOptionsExt, path::Path};
 
 use super::disk;
 use super::error::{StoreError, io_error};

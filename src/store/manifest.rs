@@ -10,7 +10,8 @@
 //! `manifest.copy`, so that damage to one costs nothing: the sound one with the higher revision counts. If
 //! both are damaged, the list is rebuilt from the existing files.
 
-use std::{io, path::Path};
+use std::io;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
+use super::broken::ReadResult;
 use super::cluster::{DatabaseStanding, NodeFigures};
-use super::{Backing, Store, broken::ReadResult, postgres};
+use super::{Backing, Store, postgres};
 
 impl Store {
     /// Whether several processes may have the store open at once, so that another process may change a record

@@ -1,22 +1,33 @@
 //! The steps of opening: lock, manifest, recovery, volumes, keys, last arrival.
 
-use std::{ops::Bound, path::Path, sync::Arc};
+use std::ops::Bound;
+use std::path::Path;
+use std::sync::Arc;
 
 use super::arrival::{Arrivals, FeedKey, LAST_ARRIVAL};
+use super::arrival_clock::ArrivalClock;
+use super::broken::ReadError;
+use super::commit::Commit;
+use super::committer::Committer;
 use super::damage::{DamageKind, FileDamage};
+use super::damages::Damages;
 use super::disk::{self, DiskResult};
+use super::engine::StorageEngine;
 use super::error::{StoreError, io_error};
+use super::health::FailureLatch;
 use super::journal::{self, Journal};
+use super::lock::Lock;
 use super::manifest::{Manifest, ManifestLookup};
+use super::options::StoreOptions;
+use super::records::StoredRecords;
+use super::sealing::key_file::KeyFile;
 use super::sealing::{MasterKey, Sealing};
+use super::stall::Stalls;
 use super::trees::{TREES, Tree, VolumeSelector};
+use super::volume_number::BASE;
 use super::volumes::{Volumes, time_ms};
-use super::{
-    arrival_clock::ArrivalClock, broken::ReadError, commit::Commit, committer::Committer, damages::Damages,
-    engine::StorageEngine, health::FailureLatch, lock::Lock, options::StoreOptions, owner,
-    records::StoredRecords, recovery, sealing::key_file::KeyFile, stall::Stalls, volume_number::BASE,
-    writer::FilesWriter,
-};
+use super::writer::FilesWriter;
+use super::{owner, recovery};
 
 /// An open store, before any thread runs on it.
 pub(super) struct OpenedFiles {
@@ -66,7 +77,7 @@ pub(super) fn open_with(options: &StoreOptions, key: Option<MasterKey>) -> Resul
     let path = &options.path;
     owner::check(path)?;
     format_fault(path).map_or(Ok(()), Err)?;
-    if master.is_none() && !exists(path) {
+    if key.is_none() && !exists(path) {
         // Before anything is made that a restore would find in the way.
         MasterKey::new_beside(path)?;
     }

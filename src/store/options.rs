@@ -1,8 +1,12 @@
 //! Options for opening a store.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
+use std::time::Duration;
 
-use super::{arrival_clock::ClockLimits, clock::Clock, disk::SyncFault, space::SpaceFault};
+use super::arrival_clock::ClockLimits;
+use super::clock::Clock;
+use super::disk::SyncFault;
+use super::space::SpaceFault;
 use offerd_base::config::{PostgresSettings, StoreSettings};
 
 /// The place of the store and its resources. Every limit of the store is set here.

@@ -1,9 +1,12 @@
 //! The owner of a store, the only user that may open it: the daemon could not read files created in it by
 //! another user, such as root.
 
-use std::{fs, os::unix::fs::MetadataExt, path::Path};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
-use super::{error::StoreError, user::ROOT};
+use super::error::StoreError;
+use super::user::ROOT;
 
 /// The first file that opening a store creates.
 const MADE_FIRST: &str = "lock";

@@ -6,10 +6,14 @@
 
 use uuid::Uuid;
 
+use super::Store;
 use super::broken::{ReadResult, unless_broken};
 use super::commit::{Commit, CommitError};
+use super::raw::read_clear;
+use super::retention::RetentionError;
+use super::sealing::key_ring::KeyRing;
+use super::sealing::owner;
 use super::trees::{Seal, Tree};
-use super::{Store, raw::read_clear, retention::RetentionError, sealing::key_ring::KeyRing, sealing::owner};
 
 /// Records that one commit rewrites or removes.
 const AT_ONCE: usize = 64;

@@ -2,18 +2,22 @@
 //! queue at all.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
-use std::{io, iter, sync::Arc};
+use std::{io, iter};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, TrySendError, bounded};
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::oneshot;
 
 use super::commit::{Commit, CommitError, CommitResult};
+use super::committer::Committer;
 use super::courier::{CommitReplies, CommitWaiter};
-use super::{committer::Committer, engine::GroupWriter, error::StoreError, options::StoreOptions};
+use super::engine::GroupWriter;
+use super::error::StoreError;
+use super::options::StoreOptions;
 use offerd_base::telemetry::metrics::{STORE_COMMIT_SECONDS, STORE_QUEUE_DEPTH};
 
 pub(super) enum CommitAnswer {

@@ -1,6 +1,9 @@
 //! Raw values: the bytes stored under a key, and the payload in them.
 
-use super::{broken::BrokenRecord, disk::DiskResult, frame::unframed, trees::Tree};
+use super::broken::BrokenRecord;
+use super::disk::DiskResult;
+use super::frame::unframed;
+use super::trees::Tree;
 
 /// A source of raw values: the stored records, or those overlaid with the writes of a group.
 pub(super) trait RawValues {

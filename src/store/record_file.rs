@@ -12,19 +12,21 @@
 //! A file only grows. The [checkpoints](super::checkpoint) sync it; the [journal](super::journal) holds what
 //! a crash has kept from it.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
+use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::{collections::BTreeSet, io};
 
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
 use super::changes::{REMOVED, RecordChange, lengths};
+use super::damage::DamageKind;
 use super::disk::{self, Unread};
 use super::frame::{VALUE_LIMIT, checksum};
-use super::{damage::DamageKind, volume_number::Number};
+use super::volume_number::Number;
 
 /// Magic number of a file; the last byte is the format version.
 const MAGIC: &[u8; 8] = b"offerdr1";

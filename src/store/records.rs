@@ -4,20 +4,30 @@
 //! file, on the caller's thread. It sees a group as soon as the group is applied, which is when it is
 //! durable.
 
-use std::{iter, ops::Bound, sync::Arc, time::Duration};
+use std::iter;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::{RwLock, RwLockReadGuard};
 
+use super::broken::Reported;
+use super::changes::RecordChange;
 use super::disk::{DiskError, DiskResult};
 use super::engine::{EntryWalk, RawEntry, StorageEngine, walk_or_error};
+use super::health::FailureLatch;
+use super::index;
+use super::raw::RawValues;
+use super::scan::Scan;
+use super::sealing::Sealing;
 use super::stall::{Stalls, WriterStep};
+use super::tap::WriteObserver;
 use super::topics::{Topics, topics_of};
+use super::trees::Tree;
 use super::volume_number::{BASE, Number};
+use super::volumes::files::gone;
+use super::volumes::volume::Volume;
 use super::volumes::{Appended, ApplyError, VolumeState, Volumes, place, span, time_ms};
-use super::{
-    broken::Reported, changes::RecordChange, health::FailureLatch, index, raw::RawValues, scan::Scan,
-    sealing::Sealing, tap::WriteObserver, trees::Tree, volumes::files::gone, volumes::volume::Volume,
-};
 
 pub(super) struct StoredRecords {
     reads: Reads,

@@ -16,20 +16,27 @@
 //! A crash during recovery leaves a state that the next recovery can begin from. Indexes play no part: those
 //! of files that recovery touched are rebuilt when they are opened.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::{collections::btree_map::Entry, fs, io, path::Path, time::UNIX_EPOCH};
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+use std::{fs, io};
 
 use super::changes::{RecordChange, by_volume};
+use super::damage::DamageKind;
+use super::damages::Damages;
 use super::disk::{self, DiskError};
+use super::frame::hash;
+use super::index;
 use super::journal::{Journal, JournalReplay, JournalSummary, Position};
 use super::manifest::{Manifest, VolumeRow};
+use super::options::StoreOptions;
 use super::record_file::{self, FileRow, HEADING, RecordFile, WalkItem};
+use super::trees::Tree;
 use super::volume_number::{BASE, Number, VolumeStart, directory_of, volumes_in};
 use super::volumes::files::{self, VolumeFiles};
-use super::{
-    damage::DamageKind, damages::Damages, frame::hash, index, options::StoreOptions, trees::Tree,
-    volumes::time_ms, volumes::volume::for_each_entry,
-};
+use super::volumes::time_ms;
+use super::volumes::volume::for_each_entry;
 
 /// Makes a store whole that no process has open. `found` is its manifest, `None` if that is lost. Returns the
 /// manifest and the obsolete segments of the journal.

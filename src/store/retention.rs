@@ -12,12 +12,15 @@
 
 use uuid::Uuid;
 
+use super::Store;
 use super::broken::{ReadError, ReadResult};
+use super::clock::uuid_ms;
 use super::commit::{Commit, CommitError, KeyDestruction};
+use super::scan::owner_of;
+use super::sealing::slots::SLOTS;
 use super::sealing::{SealingError, data_key};
 use super::trees::{Seal, Tree};
 use super::volume_number::{BASE, Number};
-use super::{Store, clock::uuid_ms, scan::owner_of, sealing::slots::SLOTS};
 
 /// Records that one commit removes.
 pub(super) const AT_ONCE: usize = 500;

@@ -6,8 +6,9 @@ use uuid::Uuid;
 
 use super::broken::{ReadError, ReadResult};
 use super::engine::{EntryWalk, StorageEngine};
+use super::frame::unframed;
 use super::sealing::{LastKey, owner};
-use super::{frame::unframed, trees::Tree};
+use super::trees::Tree;
 
 /// The records of one tree whose key begins with a prefix, in key order within each volume.
 ///

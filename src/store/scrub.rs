@@ -1,12 +1,15 @@
 //! The scrub: reads all record files slowly at intervals, to find damage before a reader does.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
-use std::{io, ops::ControlFlow, thread};
+use std::{io, thread};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
-use super::{records::StoredRecords, volume_number::Number, volumes::volume::note_damage};
+use super::records::StoredRecords;
+use super::volume_number::Number;
+use super::volumes::volume::note_damage;
 
 /// The least pause; shorter ones are accumulated.
 const PAUSE: Duration = Duration::from_millis(20);

@@ -1,9 +1,11 @@
 //! The digest of an index in three numbers, which exposes an index that has lost a part since it was closed.
 
+use std::fmt;
+use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::{fmt, str::FromStr};
 
-use super::{frame::checksum, record_file::Locator};
+use super::frame::checksum;
+use super::record_file::Locator;
 
 /// The number of keys, the total size of their records in bytes, and the sum of the checksums of all keys
 /// with their places. Updated with every write, so that it does not depend on later answers of the index.

@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used)] // of tests alone
 
-use std::{thread, time::Duration};
+use std::thread;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::{Store, index, options::StoreOptions, postgres::client::Client};
+use crate::options::StoreOptions;
+use crate::postgres::client::Client;
+use crate::{Store, index};
 use offerd_base::config::PostgresSettings;
 
 /// The variable with the address of a database in which each test makes a schema.

@@ -8,7 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::Notify;
 
-use super::{changes::RecordChange, frame::unframed, sealing::data_key, trees::Tree};
+use super::changes::RecordChange;
+use super::frame::unframed;
+use super::sealing::data_key;
+use super::trees::Tree;
 
 /// A kind of change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,14 +3,17 @@
 //! that shares a store has its own locks: a change that loses its guard to another process is retried a
 //! moment later, until its deadline.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
 
 use metrics::{counter, gauge};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::{commit::CommitError, trees::Tree};
+use super::commit::CommitError;
+use super::trees::Tree;
 use offerd_base::telemetry::metrics::{STORE_CHANGES_IN_LINE, STORE_CHANGES_REFUSED};
 
 type LockKey = (Tree, Vec<u8>);

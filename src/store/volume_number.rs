@@ -1,7 +1,8 @@
 //! The numbers of volumes, with their beginnings and directories.
 
+use std::fs::DirEntry;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs::DirEntry, io};
 
 use serde::{Deserialize, Serialize};
 

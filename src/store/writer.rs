@@ -1,19 +1,25 @@
 //! The writer, the only code that writes. It takes a group and returns an outcome for each of its commits; by
 //! then the group is durable and applied, or the store is failed.
 
+use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-use std::{io, sync::Arc};
 
+use super::arrival::Arrivals;
+use super::changes::RecordChange;
+use super::checkpoint::Checkpoints;
 use super::commit::{Commit, CommitResult};
+use super::disk::DiskError;
 use super::engine::{self, StorageEngine, WriteFault, count};
 use super::group::{WriteGroup, admitted, begin_slots};
+use super::journal::Journal;
+use super::options::StoreOptions;
 use super::record_file::{FileEntry, HEADING, WalkItem};
+use super::records::StoredRecords;
+use super::sealing::Sealing;
 use super::stall::{Stalls, WriterStep};
 use super::volume_number::{BASE, VolumeStart};
-use super::{
-    arrival::Arrivals, changes::RecordChange, checkpoint::Checkpoints, disk::DiskError, journal::Journal,
-    options::StoreOptions, records::StoredRecords, sealing::Sealing, volumes::ApplyError,
-};
+use super::volumes::ApplyError;
 
 pub(super) struct FilesWriter {
     records: Arc<StoredRecords>,

@@ -36,7 +36,7 @@ pub(super) async fn whole(body: Incoming, head: &mut HeaderMap, most: usize) -> 
     }
     let collected = Limited::new(body, most).collect().await;
     let bytes = collected.map_err(|error| FailedAttempt::of_body(&*error))?.to_bytes();
-    decode(codings, bytes, headers, most).map_err(FailedAttempt::sent)
+    decode(codings, bytes, head, most).map_err(FailedAttempt::sent)
 }
 
 /// Decodes a body that was read elsewhere as answers are decoded, into at most `most` bytes. Removes the

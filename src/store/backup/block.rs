@@ -1,7 +1,8 @@
 //! A block: its head in the clear, and its sealed body.
 
 use super::super::frame::{VALUE_LIMIT, checksum};
-use super::super::{sealing::key::SealKey, trees::Tree};
+use super::super::sealing::key::SealKey;
+use super::super::trees::Tree;
 
 pub(super) const VERSION: u32 = 1;
 

@@ -1,15 +1,19 @@
 //! Restores a backup into a store, built beside its place until complete.
 
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::super::beside::{NewFiles, StagingDirectory, StagingError};
+use super::super::check::CheckReport;
 use super::super::error::{StoreError, io_error};
+use super::super::options::StoreOptions;
+use super::super::sealing::MasterKey;
+use super::super::sealing::key_file::KeyFile;
 use super::super::volume_number::{BASE, Number, VolumeStart};
-use super::super::{
-    changes, check::CheckReport, open, options::StoreOptions, sealing::MasterKey, sealing::key_file::KeyFile,
-};
+use super::super::{changes, open};
+use super::block::BlockKind;
+use super::fault::BackupFault;
 use super::scanner::{BackupBlock, BackupSummary, Scanner};
-use super::{block::BlockKind, fault::BackupFault};
 
 /// A store being restored. Dropped before [`finish`](Self::finish), it leaves nothing behind.
 pub struct Restore {

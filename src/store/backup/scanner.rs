@@ -1,8 +1,9 @@
 //! Reads and verifies a backup file as it arrives.
 
+use super::super::manifest::FORMAT;
+use super::super::sealing::MasterKey;
 use super::super::sealing::key::{KEY_LEN, SEAL_LEN, SealKey};
 use super::super::trees::{TREES, Tree};
-use super::super::{manifest::FORMAT, sealing::MasterKey};
 use super::block::{self, BODY_BYTES_MAX, BlockHeader, BlockKind, HEAD_LEN, MAGIC, VERSION};
 use super::fault::{BackupFault, BlockDamage};
 

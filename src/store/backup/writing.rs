@@ -1,16 +1,23 @@
 //! Takes a backup, one piece at a time.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::{ops::Bound, sync::Arc};
+use std::ops::Bound;
+use std::sync::Arc;
 
 use chrono::Utc;
 
+use super::super::broken::BrokenRecord;
 use super::super::changes::{self, RecordChange};
-use super::super::{
-    broken::BrokenRecord, disk::DiskError, engine::StorageEngine, frame::unframed, manifest::FORMAT,
-    records::StoredRecords, sealing::key::SealKey, sealing::master_key::MasterKey, tap::BackupError,
-    trees::Tree, volume_number::Number,
-};
+use super::super::disk::DiskError;
+use super::super::engine::StorageEngine;
+use super::super::frame::unframed;
+use super::super::manifest::FORMAT;
+use super::super::records::StoredRecords;
+use super::super::sealing::key::SealKey;
+use super::super::sealing::master_key::MasterKey;
+use super::super::tap::BackupError;
+use super::super::trees::Tree;
+use super::super::volume_number::Number;
 use super::block::{self, BLOCK_BYTES, BlockKind, MAGIC, VERSION};
 
 /// A backup in progress: call [`step`](Self::step) until it returns `None`. Otherwise the file is incomplete.

@@ -2,7 +2,8 @@
 
 use uuid::Uuid;
 
-use crate::{broken::BrokenRecord, error::StoreError};
+use crate::broken::BrokenRecord;
+use crate::error::StoreError;
 
 /// Why a store was not copied, or not completely.
 #[derive(Debug, thiserror::Error)]

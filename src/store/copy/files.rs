@@ -2,18 +2,22 @@
 
 use std::ops::Bound;
 
+use super::error::CopyError;
 use super::marker::{self, Marker};
 use super::side::{CopySide, KeyedPayload, tree_of};
-use super::{error::CopyError, spans};
+use super::spans;
+use crate::changes::RecordChange;
 use crate::engine::{EntryWalk, walk_or_error};
 use crate::error::{StoreError, io_error};
+use crate::frame::framed;
 use crate::open::{self, OpenedFiles};
+use crate::options::StoreOptions;
+use crate::raw::read_clear;
+use crate::sealing::key_file::KeyFile;
 use crate::sealing::key_place::KeyPlace as _;
 use crate::sealing::{MasterKey, data_key, id_of};
-use crate::{
-    changes::RecordChange, frame::framed, options::StoreOptions, raw::read_clear, sealing::key_file::KeyFile,
-    trees::Tree, volume_number::BASE,
-};
+use crate::trees::Tree;
+use crate::volume_number::BASE;
 
 pub(super) struct FilesSide {
     options: StoreOptions,

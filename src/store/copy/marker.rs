@@ -1,15 +1,21 @@
 //! The marker of an unfinished copy: a record of the store's metadata, written with every batch.
 
-use std::{io, path::Path};
+use std::io;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{error::CopyError, side::CopySide};
+use super::error::CopyError;
+use super::side::CopySide;
+use crate::arrival::LAST_ARRIVAL;
+use crate::engine::StorageEngine;
 use crate::error::{StoreError, io_error};
+use crate::frame::framed;
 use crate::postgres::{DatabaseTables, PROBE};
 use crate::sealing::{MasterKey, id_of};
-use crate::{arrival::LAST_ARRIVAL, codec, disk, engine::StorageEngine, frame::framed, trees::Tree};
+use crate::trees::Tree;
+use crate::{codec, disk};
 use offerd_base::config::PostgresSettings;
 
 const KEY: &[u8] = b"copying";

@@ -29,11 +29,14 @@ use std::collections::BTreeMap;
 
 pub use self::compare::{Difference, StoreComparison, TreeCounts, TreeDigest};
 pub use self::error::CopyError;
+use self::files::FilesSide;
+use self::marker::Marker;
 pub(super) use self::marker::{refuse_claimed, refuse_unfinished, refuse_unfinished_in};
-use self::{files::FilesSide, marker::Marker};
-use self::{side::CopySide, tables::DatabaseSide};
+use self::side::CopySide;
+use self::tables::DatabaseSide;
+use super::options::StoreOptions;
 use super::progress::{PhaseProgress, ProgressCallback};
-use super::{options::StoreOptions, sealing::MasterKey};
+use super::sealing::MasterKey;
 use offerd_base::config::PostgresSettings;
 
 const AT_ONCE: CopyBatch = CopyBatch { bytes: 1024 * 1024, records: 2000 };

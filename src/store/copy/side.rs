@@ -2,8 +2,12 @@
 
 use super::error::CopyError;
 use super::marker::{Marker, stays};
+use crate::broken::BrokenRecord;
+use crate::disk::DiskResult;
 use crate::engine::{EntryWalk, RawEntry};
-use crate::{broken::BrokenRecord, disk::DiskResult, frame::unframed, sealing::MasterKey, trees::Tree};
+use crate::frame::unframed;
+use crate::sealing::MasterKey;
+use crate::trees::Tree;
 
 /// A key with the prefix of its tree, and its payload as stored, sealed.
 pub(super) type KeyedPayload = (Vec<u8>, Vec<u8>);

@@ -5,11 +5,15 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use super::{error::CopyError, side::CopySide};
+use super::error::CopyError;
+use super::side::CopySide;
+use crate::arrival::LAST_ARRIVAL;
+use crate::clock::uuid_ms;
+use crate::options::StoreOptions;
+use crate::sealing::data_key;
 use crate::trees::{Tree, VolumeSelector};
 use crate::volume_number::{Number, VolumeStart};
 use crate::volumes::{Volumes, time_ms};
-use crate::{arrival::LAST_ARRIVAL, clock::uuid_ms, options::StoreOptions, sealing::data_key};
 
 /// Volumes begin on the hour.
 const HOUR_MS: u64 = 60 * 60 * 1000;

@@ -1,8 +1,9 @@
 //! Replay: reads the remaining segments of the journal when a store is opened.
 
 use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::{io, os::unix::fs::DirBuilderExt};
 
 use super::super::changes::RecordChange;
 use super::super::disk::{self, DiskResult};

@@ -1,15 +1,19 @@
 //! Raw access to the tables as a whole, for copies only: bypasses keys, leases and arrivals.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use uuid::Uuid;
 
+use super::client::Client;
+use super::database::Pages;
 use super::statements::{
     ALIVE, END_LAPSED, FIRST_KEYS, GET_MANY, KEYS, MAKE, NODES, PUT, PUT_KEYS, REMOVE, SIZES, WALK,
 };
-use super::{client::Client, database::Pages, nodes, schema};
+use super::{nodes, schema};
+use crate::disk::DiskResult;
 use crate::engine::{EntryWalk, RawEntry};
-use crate::{disk::DiskResult, error::StoreError};
+use crate::error::StoreError;
 use offerd_base::config::PostgresSettings;
 
 /// Sorts after the byte of every tree.

@@ -1,8 +1,9 @@
 //! The database client: a connection pool on a runtime of its own, and blocking calls into it.
 
+use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
-use std::{error::Error, time::Duration};
+use std::time::Duration;
 
 use deadpool_postgres::{
     ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod,
@@ -17,7 +18,8 @@ use tokio_postgres::{Config, NoTls, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::statements::{BEGIN, COMMIT, ROLLBACK, end_hung_transactions_after};
-use crate::{disk::DiskError, error::StoreError};
+use crate::disk::DiskError;
+use crate::error::StoreError;
 use offerd_base::config::PostgresSettings;
 use offerd_base::regular_file::{self, PEM_BYTES_MAX, SECRET_BYTES_MAX};
 use offerd_wire::CallError;

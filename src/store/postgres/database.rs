@@ -1,18 +1,22 @@
 //! Reading records from the database.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
-use std::{sync::Arc, vec};
+use std::vec;
 
 use tokio_postgres::types::FromSqlOwned;
 use uuid::Uuid;
 
+use super::client::Client;
+use super::nodes::LeasedNode;
 use super::statements::{COUNT, GET, WALK};
-use super::{client::Client, nodes::LeasedNode};
 use crate::broken::{ReadResult, Reported};
 use crate::disk::{DiskError, DiskResult};
 use crate::engine::{EntryWalk, StorageEngine};
+use crate::raw::RawValues;
+use crate::sealing::Sealing;
+use crate::trees::Tree;
 use crate::volume_number::{BASE, Number};
-use crate::{raw::RawValues, sealing::Sealing, trees::Tree};
 
 /// Page sizes: the first page is small, since most walks are short.
 const FIRST: i64 = 32;

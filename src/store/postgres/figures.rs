@@ -1,16 +1,19 @@
 //! Checking a database without opening the store in it.
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
+use std::time::Instant;
 
 use uuid::Uuid;
 
 use super::client::{Client, Connection, DatabaseResult};
+use super::keys::DatabaseKeys;
+use super::schema;
 use super::statements::{
     BEGIN, CHANGE_TOPICS, CLOCK, FOLLOW, FORGET_NODES, HUNG_TRANSACTIONS, JOIN, PUT, PUT_KEYS, REMOVE, RENEW,
     ROLLBACK, end_hung_transactions_after,
 };
-use super::{keys::DatabaseKeys, schema};
-use crate::{cluster::DatabaseStanding, sealing::key_place::KeyPlace};
+use crate::cluster::DatabaseStanding;
+use crate::sealing::key_place::KeyPlace;
 
 /// The result of probing a database.
 #[derive(Debug, Clone, PartialEq, Eq)]

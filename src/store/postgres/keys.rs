@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::client::{Client, DatabaseFailure};
 use super::statements::{FIRST_KEYS, KEYS, KEYS_VERSION, PUT_KEYS};
+use crate::sealing::key_place::KeyPlace;
+use crate::sealing::key_ring::KeyRing;
 use crate::sealing::{MasterKey, SealingError, key_text};
-use crate::{sealing::key_place::KeyPlace, sealing::key_ring::KeyRing};
 
 /// The name of this place in messages.
 const NAME: &str = "table offerd_keys";

@@ -39,7 +39,8 @@ pub(super) mod tests;
 mod transaction;
 mod writer;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use uuid::Uuid;
 
@@ -48,17 +49,24 @@ use self::client::Client;
 pub(super) use self::client::fault;
 pub(super) use self::database::Database;
 pub use self::figures::DatabaseFigures;
+use self::keys::DatabaseKeys;
+use self::nodes::LeasedNode;
+use self::writer::DatabaseWriter;
 pub(super) use self::writer::PROBE;
-use self::{keys::DatabaseKeys, nodes::LeasedNode, writer::DatabaseWriter};
 use super::arrival::{Arrivals, LAST_ARRIVAL};
+use super::arrival_clock::ArrivalClock;
+use super::broken::ReadResult;
 use super::cluster::{Cluster, NodeFigures};
+use super::committer::Committer;
+use super::disk::DiskError;
+use super::engine::StorageEngine;
 use super::error::{StoreError, io_error};
+use super::health::FailureLatch;
+use super::options::StoreOptions;
 use super::sealing::{MasterKey, Sealing};
-use super::{
-    arrival_clock::ArrivalClock, broken::ReadResult, committer::Committer, disk::DiskError,
-    engine::StorageEngine, health::FailureLatch, options::StoreOptions, stall::Stalls, topics::Topics,
-    trees::Tree,
-};
+use super::stall::Stalls;
+use super::topics::Topics;
+use super::trees::Tree;
 use offerd_base::config::PostgresSettings;
 
 /// An open store before its background work starts.

@@ -3,8 +3,11 @@
 //! lease has expired, for good. Each transaction first checks that its node has not ended, and locks that row
 //! until it commits. So an ended node writes nothing more, and others can take over its work.
 
+use std::collections::BTreeSet;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use std::{collections::BTreeSet, pin::pin, sync::Arc, sync::atomic::Ordering};
 
 use deadpool_postgres::Pool;
 use tokio::time::{MissedTickBehavior, interval, timeout};

@@ -1,6 +1,7 @@
 //! The id of the directory that a process runs in. It survives restarts.
 
-use std::{io, path::Path};
+use std::io;
+use std::path::Path;
 
 use uuid::Uuid;
 

@@ -1,7 +1,8 @@
 //! A transaction of a group: the records it reads, locked until the end, and its writes.
 
 use std::collections::{BTreeSet, HashMap};
-use std::{sync::Arc, sync::atomic::Ordering};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use parking_lot::Mutex;
 use tokio_postgres::types::ToSql;
@@ -11,11 +12,15 @@ use super::database::{Database, end_of};
 use super::statements::{
     BEGIN, CHANGE_TOPICS, COMMIT, GET_FOR_UPDATE, HELD, HOLD_KEYS, INSERT, PUT, REMOVE, ROLLBACK, WALK,
 };
+use crate::broken::Reported;
+use crate::changes::RecordChange;
+use crate::disk::DiskResult;
 use crate::engine::{EntryWalk, RawEntry, StorageEngine, walk_or_error};
-use crate::{
-    broken::Reported, changes::RecordChange, disk::DiskResult, raw::RawValues, sealing::Sealing,
-    topics::topics_of, trees::Tree, volume_number::Number,
-};
+use crate::raw::RawValues;
+use crate::sealing::Sealing;
+use crate::topics::topics_of;
+use crate::trees::Tree;
+use crate::volume_number::Number;
 
 /// The records read for a group, by key.
 type ReadCache = HashMap<Vec<u8>, Option<Vec<u8>>>;

@@ -1,16 +1,21 @@
 //! The writer: a group of commits is one transaction, retried after conflicts.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-use std::{collections::BTreeSet, sync::Arc};
 
 use super::client::{DatabaseFailure, DatabaseResult};
-use super::{database::Database, transaction::Transaction};
+use super::database::Database;
+use super::transaction::Transaction;
 use crate::arrival::{Arrivals, LAST_ARRIVAL};
 use crate::commit::{Commit, CommitResult};
 use crate::engine::{self, StorageEngine, WriteFault, all_failed, count};
 use crate::group::{admitted, begin_keys, begin_slots, wanted};
+use crate::sealing::Sealing;
 use crate::stall::{Stalls, WriterStep};
-use crate::{sealing::Sealing, topics::topics_of, trees::Tree, volume_number::BASE};
+use crate::topics::topics_of;
+use crate::trees::Tree;
+use crate::volume_number::BASE;
 
 /// Attempts per group in conflict with others. At each conflict another process has made progress.
 const TRIES: usize = 64;

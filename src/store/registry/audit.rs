@@ -4,15 +4,19 @@
 //!
 //! No record identifies the person behind a lead: leads are named by their uuids, which are random.
 
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
+use std::time::Duration;
 
 use chrono::Utc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::users::Role;
-use crate::{Commit, CommitError, ReadError, ReadResult, Store, Tree, broken::unless_broken, codec};
+use crate::broken::unless_broken;
+use crate::{Commit, CommitError, ReadError, ReadResult, Store, Tree, codec};
 use offerd_model::record;
 
 /// Key of the hash of the last removed record.

@@ -9,8 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
 use super::identities::RetiredIdentities;
+use crate::Store;
+use crate::broken::ReadResult;
+use crate::commit::Commit;
+use crate::retention::RetentionError;
 use crate::sealing::identity_key::{CONTACTS, IdentityKey};
-use crate::{Store, broken::ReadResult, commit::Commit, retention::RetentionError, trees::Tree};
+use crate::trees::Tree;
 
 /// Contacts have no look-back: they are removed with their lead.
 const WITH_THE_LEAD: i64 = i64::MAX / 2;

@@ -9,12 +9,14 @@ use std::fmt;
 
 use uuid::Uuid;
 
+use crate::Store;
 use crate::broken::{ReadResult, unless_broken};
 use crate::commit::{Commit, CommitError};
-use crate::{
-    Store, raw::read_clear, retention::RetentionError, sealing::identity_key::IdentityKey, sealing::owner,
-    trees::Tree,
-};
+use crate::raw::read_clear;
+use crate::retention::RetentionError;
+use crate::sealing::identity_key::IdentityKey;
+use crate::sealing::owner;
+use crate::trees::Tree;
 
 const AT_ONCE: usize = 256;
 

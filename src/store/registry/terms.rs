@@ -5,7 +5,9 @@
 //! ([`forget_passed_identities`](Store::forget_passed_identities)): each seals for a quarter of the TTL, up
 //! to a week.
 
-use crate::{Store, sealing::SealingError, sealing::identity_key::TERMS};
+use crate::Store;
+use crate::sealing::SealingError;
+use crate::sealing::identity_key::TERMS;
 
 const CONTEXT: &[u8] = b"term";
 

@@ -26,33 +26,40 @@ mod source;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
-use std::{ops::Bound, sync::Arc};
+use std::sync::Arc;
 
 use chrono::Utc;
 use uuid::Uuid;
 
 pub use self::elsewhere::copy_elsewhere;
-use self::{rescue::Rescue, source::SalvageSource};
+use self::rescue::Rescue;
+use self::source::SalvageSource;
 use super::backup::{Restore, RestoreError, for_each_piece};
 use super::beside::{LeftOver, StagingDirectory, StagingError};
 use super::broken::{ReadError, ReadResult};
+use super::changes::RecordChange;
+use super::check::CheckReport;
+use super::commit::Commit;
 use super::damage::{DamageKind, FileDamage};
 use super::engine::{StorageEngine, read_record};
+use super::error::StoreError;
+use super::lock::Lock;
 use super::open::{self, OpenedFiles};
+use super::options::StoreOptions;
 use super::progress::{PhaseProgress, ProgressCallback};
 use super::records::{StoredRecords, VolumeWithBase};
 use super::registry::audit::{self, AuditGap, AuditHead, Chain};
+use super::registry::entities::LeadRecord;
+use super::registry::left_alone::SuppressionDoubt;
 use super::registry::suppressions::{self, SuppressionList};
+use super::sealing::key_file::KeyFile;
 use super::sealing::key_place::KeyPlace as _;
 use super::sealing::{GIVE, MasterKey, SealingError, data_key};
 use super::trees::{Seal, TREES, Tree, TreeRow};
 use super::volume_number::{BASE, Number};
-use super::{
-    changes::RecordChange, check::CheckReport, codec, commit::Commit, error::StoreError, lock::Lock,
-    options::StoreOptions, owner, registry::entities::LeadRecord, registry::left_alone::SuppressionDoubt,
-    sealing::key_file::KeyFile,
-};
+use super::{codec, owner};
 
 /// Number of records that show whether keys belong to a store.
 const LOOKED_AT: usize = 100;

@@ -6,16 +6,24 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::super::broken::{ReadResult, unless_broken};
+use super::super::changes::RecordChange;
+use super::super::codec;
+use super::super::commit::Commit;
+use super::super::engine::StorageEngine;
+use super::super::error::StoreError;
+use super::super::frame::framed;
+use super::super::open::OpenedFiles;
+use super::super::raw::read_clear;
+use super::super::records::StoredRecords;
 use super::super::registry::audit::{self, AuditHead, Chain};
+use super::super::registry::entities::LeadRecord;
+use super::super::registry::suppressions;
 use super::super::scan::{Scan, owners};
 use super::super::sealing::data_key::{self, DataKey};
+use super::super::sealing::owner;
 use super::super::trees::{Seal, TREES, Tree, VolumeSelector};
 use super::super::volume_number::{BASE, Number};
-use super::super::{
-    changes::RecordChange, codec, commit::Commit, engine::StorageEngine, error::StoreError, frame::framed,
-    open::OpenedFiles, raw::read_clear, records::StoredRecords, registry::entities::LeadRecord,
-    registry::suppressions, sealing::owner, volumes::time_ms,
-};
+use super::super::volumes::time_ms;
 use super::{SalvageError, Salvaged};
 
 const AT_ONCE: usize = 128;

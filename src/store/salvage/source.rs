@@ -1,18 +1,22 @@
 //! The damaged store, read only.
 
+use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{collections::BTreeMap, io};
 
+use super::super::beside::NewFiles;
+use super::super::changes::RecordChange;
 use super::super::damage::{DamageKind, FileDamage};
+use super::super::damages::Damages;
+use super::super::disk::DiskError;
 use super::super::error::{StoreError, io_error};
+use super::super::open;
 use super::super::progress::{PhaseProgress, ProgressCallback};
 use super::super::record_file::{self, FileEntry};
 use super::super::recovery::{RecoveryState, VolumeTail};
 use super::super::volume_number::{Number, directory_of};
-use super::super::{
-    beside::NewFiles, changes::RecordChange, damages::Damages, disk::DiskError, open,
-    volumes::files::VolumeFiles, volumes::volume::for_each_entry,
-};
+use super::super::volumes::files::VolumeFiles;
+use super::super::volumes::volume::for_each_entry;
 use super::Salvaged;
 
 const AT_ONCE: u32 = 1024 * 1024;

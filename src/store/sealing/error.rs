@@ -1,6 +1,7 @@
 //! Why the keys of a store cannot be used, and what to do about it.
 
-use std::{io, path::PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 use super::super::space::unusable;
 use super::master_key::MasterKeyError;

@@ -12,7 +12,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::super::disk;
-use super::{error::SealingError, key_place::KeyPlace, key_ring::KeyRing, key_text, master_key::MasterKey};
+use super::error::SealingError;
+use super::key_place::KeyPlace;
+use super::key_ring::KeyRing;
+use super::key_text;
+use super::master_key::MasterKey;
 
 const NAME: &str = "keys";
 const COPY: &str = "keys.copy";

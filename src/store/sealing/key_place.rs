@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::{error::SealingError, key_ring::KeyRing, master_key::MasterKey};
+use super::error::SealingError;
+use super::key_ring::KeyRing;
+use super::master_key::MasterKey;
 
 /// A place for the keys, separate from the records.
 pub(crate) trait KeyPlace: Send + Sync {

@@ -8,7 +8,9 @@ use std::path::Path;
 
 use zeroize::Zeroizing;
 
-use super::{error::SealingError, key_ring::KeyRing, master_key::MasterKey};
+use super::error::SealingError;
+use super::key_ring::KeyRing;
+use super::master_key::MasterKey;
 
 const HEADING: &[u8] = b"offerd keys 1\n";
 /// The start of the heading in any format version.

@@ -2,14 +2,16 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::{env, fmt, os::unix::fs::OpenOptionsExt};
+use std::{env, fmt};
 
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use super::key::{KEY_LEN, SealKey};
-use crate::{disk, space::unusable};
+use crate::disk;
+use crate::space::unusable;
 use offerd_base::regular_file;
 
 /// The environment variable that may hold the key itself.

@@ -44,15 +44,18 @@ use self::data_key::DataKey;
 pub use self::error::{GIVE, SealingError};
 use self::identity_key::{IdentityKey, TERMS};
 use self::key::{SEAL_LEN, SealKey};
+use self::key_place::KeyPlace;
+use self::key_ring::KeyRing;
 pub(super) use self::master_key::kept_beside;
 pub use self::master_key::{MasterKey, MasterKeyError};
-use self::{key_place::KeyPlace, key_ring::KeyRing};
-use self::{passing_key::EphemeralKey, slots::Slots};
+use self::passing_key::EphemeralKey;
+use self::slots::Slots;
+use super::commit::KeyDestruction;
+use super::disk::DiskResult;
 use super::frame::{OVERHEAD, Reason};
 use super::raw::{RawValues, read_clear};
 use super::trees::{Seal, Tree};
 use super::volume_number::{BASE, Number};
-use super::{commit::KeyDestruction, disk::DiskResult};
 
 const OWNER_LEN: usize = 16;
 

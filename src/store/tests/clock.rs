@@ -1,14 +1,11 @@
 //! Arrivals under a wrong machine clock: how far they follow it, with nothing dropped or misplaced.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use super::{super::arrival_clock::ArrivalClock, *};
+use super::super::arrival_clock::ArrivalClock;
+use super::*;
 
 const COMPANY: Uuid = Uuid::from_u128(0xC0);
 const MINUTE: u64 = 60_000_000;

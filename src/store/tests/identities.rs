@@ -7,7 +7,10 @@ use memchr::memmem;
 use super::*;
 use crate::contacts::LeadContacts;
 use crate::identities::{LeadIdentity, RetiredIdentities};
-use crate::sealing::{data_key, key_file::KeyFile, key_place::KeyPlace as _, key_ring::KeyRing};
+use crate::sealing::data_key;
+use crate::sealing::key_file::KeyFile;
+use crate::sealing::key_place::KeyPlace as _;
+use crate::sealing::key_ring::KeyRing;
 
 const COMPANY: Uuid = Uuid::from_u128(0xC0);
 const HOUR_MS: i64 = 3_600_000;

@@ -16,16 +16,16 @@ mod turns;
 mod volumes;
 mod writer_thread;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use futures_util::FutureExt;
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::{commit::CommitResult, record_file::WalkItem, *};
+use super::commit::CommitResult;
+use super::record_file::WalkItem;
+use super::*;
 
 /// A directory for one store and its master key, removed at the end of the test.
 struct Directory {

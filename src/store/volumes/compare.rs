@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 
+use super::super::damages::Damages;
+use super::super::disk::DiskResult;
+use super::super::frame::hash;
 use super::super::record_file::{FileEntry, Locator, WalkItem};
-use super::super::{damages::Damages, disk::DiskResult, frame::hash};
 use super::volume::{Volume, for_each_entry};
 
 /// Upper bound on keys missing from the index that one walk remembers, since a later entry may remove them.

@@ -1,14 +1,19 @@
 //! The record files of a volume.
 
+use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{collections::BTreeMap, io, sync::Arc};
+use std::sync::Arc;
 
 use parking_lot::RwLock;
 
+use super::super::changes::RecordChange;
+use super::super::damage::DamageKind;
+use super::super::damages::Damages;
+use super::super::disk;
 use super::super::manifest::VolumeRow;
 use super::super::record_file::{self, FileNumber, FileRow, Locator, RecordFile};
 use super::super::volume_number::{Number, directory_name, directory_of};
-use super::super::{changes::RecordChange, damage::DamageKind, damages::Damages, disk};
 
 /// The path of a volume's file, relative to the store's directory.
 pub(crate) fn name(volume: Number, number: FileNumber) -> String {

@@ -27,24 +27,28 @@ mod place;
 mod unreadable;
 pub(super) mod volume;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::{collections::BTreeMap, fs, io};
+use std::{fs, io};
 
 use parking_lot::{Mutex, RwLock};
 
+use self::files::VolumeFiles;
 pub(super) use self::place::{place, span, time_ms};
-use self::{files::VolumeFiles, volume::Volume};
+use self::volume::Volume;
 use super::changes::{RecordChange, by_volume};
+use super::damage::DamageKind;
+use super::damages::Damages;
 use super::disk::{self, DiskError, DiskResult};
+use super::index::IndexOptions;
+use super::journal::Position;
+use super::lock::Lock;
 use super::manifest::{Manifest, VolumeRow};
+use super::options::StoreOptions;
 use super::record_file::{FileRow, Locator, RecordFile};
 use super::volume_number::{BASE, Number, VolumeStart, directory_name, directory_of};
-use super::{
-    damage::DamageKind, damages::Damages, index::IndexOptions, journal::Position, lock::Lock,
-    options::StoreOptions,
-};
 
 /// Divisor of the cache memory for the base's share.
 pub(super) const BASE_CACHE_SHARE: u64 = 2;

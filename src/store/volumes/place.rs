@@ -2,10 +2,13 @@
 
 use uuid::Uuid;
 
+use super::super::arrival::FeedKey;
+use super::super::disk::DiskResult;
 use super::super::raw::{RawValues, read_clear};
+use super::super::sealing::data_key;
+use super::super::sealing::slots::Slots;
 use super::super::trees::{Tree, VolumeSelector};
 use super::super::volume_number::{BASE, Number};
-use super::super::{arrival::FeedKey, disk::DiskResult, sealing::data_key, sealing::slots::Slots};
 use super::Volumes;
 
 /// The volumes to search for a record, in order.

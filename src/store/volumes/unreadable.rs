@@ -1,12 +1,15 @@
 //! Transient read failures of the disk: noted as damage only while they last. The record itself may be sound.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
-use std::{collections::BTreeSet, io, thread, time::Duration};
+use std::time::Duration;
+use std::{io, thread};
 
 use parking_lot::Mutex;
 
+use super::super::damage::DamageKind;
+use super::super::damages::Damages;
 use super::super::record_file::{FileNumber, Locator, RecordFile};
-use super::super::{damage::DamageKind, damages::Damages};
 use super::files::VolumeFiles;
 
 /// Interval between attempts to read again.

@@ -1,17 +1,22 @@
 //! An open volume: its files, and the index that locates records in them.
 
+use std::io;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::{io, ops::ControlFlow};
 
 use parking_lot::Mutex;
 
+use super::super::changes::RecordChange;
 use super::super::damage::{DamageKind, FileDamage, Neighbour};
+use super::super::damages::Damages;
 use super::super::disk::{DiskError, DiskResult};
 use super::super::index::{IndexOptions, VolumeIndex};
 use super::super::record_file::{FileEntry, FileNumber, Locator, RecordFile, WalkItem};
+use super::super::trees::Tree;
 use super::super::volume_number::{Number, directory_name};
-use super::super::{changes::RecordChange, damages::Damages, trees::Tree};
-use super::{files::VolumeFiles, time_ms, unreadable::UnreadableFiles};
+use super::files::VolumeFiles;
+use super::time_ms;
+use super::unreadable::UnreadableFiles;
 
 /// Entries inserted into a new index at once, sorted by key.
 const AT_ONCE: usize = 128 * 1024;

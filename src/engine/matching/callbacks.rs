@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use tracing::warn;
 use uuid::Uuid;
 
-use super::partner_clients::AskError;
+use super::ask_error::AskError;
 use offerd_base::telemetry::metrics::CALLBACKS;
 use offerd_partners::Seat;
 use offerd_wire::{CallError, decoded};

@@ -5,11 +5,12 @@ use hyper::header::{HeaderName, HeaderValue};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::afterwards::LateAnswerRecorder;
+use super::ask_error::AskError;
 use super::bidding::{Bidder, IsPaused};
 use super::call_journal::CallJournal;
 use super::callbacks::{CallbackAddress, CallbackRequest, CallbackVerdict};
 use super::late_asks::AnswerReader;
-use super::partner_clients::AskError;
+
 use super::sent_once::SENT_BEFORE;
 use super::transcripts::Recorder;
 use crate::rate_table::bids::{BidRank, in_words, price};

@@ -6,9 +6,10 @@ use hyper::StatusCode;
 use hyper::header::AUTHORIZATION;
 use tokio::time::{Instant, sleep_until};
 
+use super::ask_error::AskError;
 use super::calls::Calls;
 use super::late_asks::AnswerReader;
-use super::partner_clients::{AskError, PartnerClient, Rendered};
+use super::partner_clients::{PartnerClient, Rendered};
 use super::question::LeadQuestion;
 use offerd_base::telemetry::traces::{TRACEPARENT, TraceContext};
 use offerd_partners::catalog::CatalogOffer;

@@ -19,6 +19,7 @@
 pub mod admission;
 mod afterwards;
 pub mod approval;
+mod ask_error;
 pub mod ask_statistics;
 pub mod audience;
 mod bidding;

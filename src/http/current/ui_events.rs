@@ -161,7 +161,8 @@ async fn read<T>(
     known: &KnownKeys,
     as_noun: fn(&[u8]) -> Result<T, UnreadableBody>,
 ) -> Result<T, Failure> {
-    let read = bodies::noun(context, known, as_noun).await;
+    let body = bodies::body(context).await?;
+    let read = bodies::read(&context.request, known, &body, as_noun);
     read.map_err(|failure| failure.with_status(StatusCode::BAD_REQUEST))
 }
 

@@ -12,7 +12,7 @@ use super::comparison;
 use super::conditions::{self, NO_TRUTH};
 use super::filters;
 use super::jws;
-use super::mapping_error::MappingError;
+use super::mapping_error::{MappingError, TEMPLATE};
 use super::moment;
 use super::signing;
 use super::specimen;
@@ -24,8 +24,6 @@ use offerd_base::declaration::{did_you_mean, nearest};
 const FUEL: u64 = 50_000;
 
 const RECURSION: usize = 32;
-
-pub(super) const TEMPLATE: &str = "template";
 
 /// Errors that no input avoids, in the filters' own words: they are faults of the file.
 const FAULTS: [&str; 5] =

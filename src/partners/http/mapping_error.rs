@@ -5,8 +5,10 @@ use std::error::Error as _;
 
 use minijinja::{Error, ErrorKind};
 
-use super::expression::TEMPLATE;
 use super::signing::has_no_value;
+
+/// The name of a compiled template in its environment.
+pub(super) const TEMPLATE: &str = "template";
 
 /// Why a mapping could not be run: the kind of failure, without the mapped values.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -176,6 +176,8 @@ conversion_probability = 1.0
         for (nth, byte) in key.bytes().enumerate() {
             bytes[nth % 16] = bytes[nth % 16].wrapping_mul(31).wrapping_add(byte);
         }
+        // The version takes bits of two bytes, in which the end of a name would be lost.
+        bytes[15] = bytes[15].wrapping_add(key.len() as u8);
         let uuid = Uuid::new_v8(bytes);
         format!(
             r#"[partner]

@@ -272,9 +272,10 @@ impl Plan {
 
         let stdout = BufReader::new(child.stdout.take().expect("standard output is piped"));
         let words = if first { first_words(stdout) } else { Default::default() };
+        let log = || std::fs::read_to_string(self.directory.path().join("log")).unwrap_or_default();
+        assert!(!first || !words[1].is_empty(), "a first start prints its tokens, and not: {}", log());
         let mut message = [0; 256];
         let ready = notifications.recv(&mut message);
-        let log = || std::fs::read_to_string(self.directory.path().join("log")).unwrap_or_default();
         assert!(ready.is_ok_and(|length| message[..length].starts_with(b"READY=1")), "not ready: {}", log());
 
         let run = RunFile::read(&self.store()).expect("it is the daemon's user's own");
@@ -301,7 +302,6 @@ fn first_words(mut stdout: BufReader<impl std::io::Read>) -> [String; 3] {
     }
     // All is said at once, so what goes on behind the console's address has come with it.
     String::from_utf8_lossy(stdout.buffer()).lines().for_each(|line| note(line, &mut found));
-    assert!(!found[1].is_empty(), "a first start prints its tokens");
     found
 }
 

@@ -315,7 +315,7 @@ fn of_odd_bodies() -> Vec<Case> {
         case("UTF-32", json_answer(JSON.chars().flat_map(|letter| u32::from(letter).to_le_bytes()).collect::<Vec<_>>()), "is UTF-32, which offerd does not read"),
         case("two marks", json_answer(format!("\u{feff}\u{feff}{JSON}")), OFFER),
         case("ASMX: JSON in XML", xml_answer(r#"<string xmlns="http://tempuri.org/">{"offers":[]}</string>"#), "is a text that holds JSON"),
-        case("a proxy's XML to a partner of JSON", xml_answer("<error/>"), "the answer is XML, and the request was JSON"),
+        case("a proxy's XML to a partner of JSON", xml_answer("<error><code>42</code></error>"), "the answer is XML, and the request was JSON"),
         case("a text", answer("content-type: text/plain\r\n", "closed"), "the answer is a text, neither JSON nor XML"),
     ]
 }

@@ -75,7 +75,7 @@ const NO_ORIGINS: [(&str, &str); 14] = [
     ("https://*", "got `https://*`"),
     ("https://*.com", "before a domain of the web"),
     ("capacitor://*.localhost", "before a domain of the web"),
-    ("https://user@shop.example", "got `https://user@shop.example`"),
+    ("https://user@shop.example", "got `https://***@shop.example`"),
     ("null", "got `null`"),
 ];
 

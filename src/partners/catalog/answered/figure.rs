@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::kind::{DOLLARS, FEE_RATE, FigureKind, LENT_DOLLARS, ObjectFields, PAID, PERCENT};
-use super::{card, number_of, policy};
+use super::kind::{DOLLARS, FEE_RATE, FigureKind, LENT_DOLLARS, ObjectFields, PAID, PERCENT, number_of};
+use super::{card, policy};
 use offerd_model::{
     AprType, CompoundingMethod, FederalInsuranceType, IncentiveType, IncentiveUnit, MortgageAdjustmentType,
     MortgageLoanType, ProductSubType, ProductType, TermUnit,

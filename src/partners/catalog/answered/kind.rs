@@ -174,6 +174,10 @@ fn object(value: &Value, noun: &str, fields: ObjectFields) -> FitResult<toml::Va
     Ok(toml::Value::Table(table))
 }
 
+pub(super) fn number_of(value: &toml::Value) -> Option<f64> {
+    value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

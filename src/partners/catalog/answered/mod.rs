@@ -21,6 +21,7 @@ pub use figure::AnsweredFigure;
 pub use money::{MoneyRules, PaymentBy, range_shown};
 pub use unfit::Unfit;
 
+use self::kind::number_of;
 use super::{CatalogOffer, Pricing, Quoted};
 use crate::Facts;
 use crate::base_url::{SAMPLE_PAGES, is_absolute_url};
@@ -204,8 +205,4 @@ fn table_in<'t>(said: &'t mut toml::Table, key: &str) -> &'t mut toml::Table {
         *found = toml::Value::Table(toml::Table::new());
     }
     found.as_table_mut().expect("it was made one")
-}
-
-fn number_of(value: &toml::Value) -> Option<f64> {
-    value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
 }

@@ -1,0 +1,85 @@
+//! Why a partner that was asked gives no usable answer.
+
+use crate::rate_table::bids::in_words;
+use crate::rate_table::outcome::{AskFailure, NoOfferReason, Outcome};
+use offerd_partners::http::{HttpSource, PartnerExchange};
+use offerd_wire::CallError;
+
+/// Why there is no usable answer. Quotes nothing of what was sent or answered.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AskError {
+    /// The partner bid, but is not sent the lead.
+    #[error("{1}")]
+    NotSent(NoOfferReason, String),
+    /// An at-most-once call may have been sent before a restart.
+    #[error("a call that must not repeat may have been sent before a restart")]
+    Unsure,
+    /// The partner did not call back.
+    #[error("the partner has not called back")]
+    NotCalled,
+    /// Time ran out after a callback without a valid signature.
+    #[error("the partner called back without the signature that `verify` requires, so the call was refused")]
+    Unsigned,
+    /// The store could not record the at-most-once call, so it was not made.
+    #[error("the store could not record the post, so the lead was not sent")]
+    Unrecorded,
+    #[error("{0}")]
+    Request(String),
+    #[error("{0}")]
+    Call(CallError),
+    #[error("{0}")]
+    Answer(String),
+    #[error("time ran out while fetching a token")]
+    TimedOut,
+    #[error("the partner was still working, and no time is left to ask again")]
+    Pending,
+    /// In one of several calls, which is named first.
+    #[error("in {0}: {1}")]
+    In(String, Box<Self>),
+}
+
+impl AskError {
+    /// Whether time ran out and nothing else failed.
+    pub(super) fn is_timeout(&self) -> bool {
+        use CallError::{NoTime, TimedOut};
+        match self {
+            Self::In(_, trouble) => trouble.is_timeout(),
+            Self::NotCalled | Self::TimedOut | Self::Pending => true,
+            Self::Call(error) => matches!(error, TimedOut { .. } | NoTime),
+            _ => false,
+        }
+    }
+
+    /// Names the current call where there are several, to show whether the person was about to be sent.
+    pub(super) fn in_call(self, source: &HttpSource, exchange: &PartnerExchange) -> Self {
+        match (self, source.step_key(exchange)) {
+            (trouble @ (Self::NotSent(..) | Self::Unsure | Self::In(..)), _) | (trouble, None) => trouble,
+            (trouble, Some(key)) => {
+                let place = match exchange.bid {
+                    Some(bid) => {
+                        format!("{key}, the post, after {} was taken", in_words(bid).trim_end_matches(','))
+                    }
+                    None if source.step(exchange).bid.is_some() => format!("{key}, the ping"),
+                    None => key.to_owned(),
+                };
+                Self::In(place, Box::new(trouble))
+            }
+        }
+    }
+
+    pub(super) fn outcome(&self) -> Outcome {
+        match self {
+            Self::NotSent(reason, _) => Outcome::NoOffers(*reason),
+            Self::Unsure => Outcome::Failed(AskFailure::Unsure),
+            Self::Unrecorded => Outcome::Failed(AskFailure::KeptOut),
+            Self::In(_, trouble) => trouble.outcome(),
+            Self::Request(_) => Outcome::Failed(AskFailure::Request),
+            Self::NotCalled | Self::Unsigned | Self::TimedOut | Self::Pending => Outcome::TimedOut,
+            Self::Call(CallError::TimedOut { .. } | CallError::NoTime) => Outcome::TimedOut,
+            Self::Call(CallError::Busy | CallError::BreakerOpen) => Outcome::Failed(AskFailure::KeptOut),
+            Self::Answer(_) => Outcome::Failed(AskFailure::Answer),
+            Self::Call(error) if error.is_of_answer() => Outcome::Failed(AskFailure::Answer),
+            Self::Call(_) => Outcome::Failed(AskFailure::Unreachable),
+        }
+    }
+}

@@ -60,7 +60,7 @@ fn is_unseen(letter: char) -> bool {
     letter.is_whitespace() || is_hidden(letter)
 }
 
-/// Folds case and diacritics of a text [as it looks](as_it_looks): `Ｍｕñoz` becomes `munoz`.
+/// Folds case and diacritics of a text as it looks: `Ｍｕñoz` becomes `munoz`.
 pub fn plain_text(text: &str) -> String {
     as_it_looks(text).to_lowercase().nfkd().filter(|letter| !is_combining_mark(*letter)).collect()
 }

@@ -181,7 +181,7 @@ fn person(names: [&str; 2], born: NaiveDate, spelling: Spelling) -> Option<Strin
     (!first.is_empty() && !last.is_empty()).then(|| format!("{first}|{last}|{born}"))
 }
 
-/// The normal form of a name: as it [looks](as_it_looks), in lower case, with single spaces, composed.
+/// The normal form of a name: as it looks, in lower case, with single spaces, composed.
 pub fn name_in_lists(name: &str) -> String {
     as_given(&as_it_looks(name))
 }

@@ -255,7 +255,9 @@ fn while_a_node_is_alive_in_the_database_nothing_is_copied() {
 
 #[test]
 fn a_difference_is_named_by_its_tree_and_key() {
-    let Some(sides) = sides() else { return };
+    let Some(mut sides) = sides() else { return };
+    // A slow machine must not lose it.
+    sides.database.lease = Duration::from_secs(60);
     filled(&sides.there);
     let told = sides.copied(Direction::IntoDatabase).unwrap();
     assert_eq!(told.compared.difference, None);

@@ -217,6 +217,19 @@ mod tests {
             (8, vec!["eventType".to_owned()]),
         ];
         assert_eq!(faults(&csv, Some("bank")), told);
+        let money =
+            format!("transactionId,eventType,clickId,amountInCents,payoutInCents\nT,funded,{CLICK},12,50,\n");
+        let told = vec!["has 6 fields, line 1 has 5".to_owned()];
+        assert_eq!(faults(&money, Some("bank")), [(2, told)], "a comma within an amount");
+        let spoilt = faults(
+            &format!("transactionId,eventType,clickId\n1.23E12,funded,{CLICK}\n1E5,funded,{CLICK}"),
+            Some("bank"),
+        );
+        assert_eq!(
+            spoilt,
+            [(2, vec!["transactionId".to_owned()]), (3, vec![])],
+            "as Java shortens a number, and an id"
+        );
     }
 
     #[test]

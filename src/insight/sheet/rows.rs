@@ -59,6 +59,8 @@ pub struct CsvRows<R> {
     width: Option<usize>,
     /// The header line.
     named_on: Option<u64>,
+    /// Empty cells at the end of the header, which rows may have too.
+    surplus: usize,
 }
 
 /// Why a line could not be split.
@@ -72,7 +74,7 @@ enum Unsplit {
 impl<R: Read> CsvRows<R> {
     /// Rows of so many cells, where that is known before the first is read.
     pub fn new(lines: TextLines<R>, width: Option<usize>) -> Self {
-        Self { lines, separator: None, width, named_on: None }
+        Self { lines, separator: None, width, named_on: None, surplus: 0 }
     }
 
     /// Reads the header row: its line and the column names, which fix the width of all rows.
@@ -84,6 +86,7 @@ impl<R: Read> CsvRows<R> {
         let mut names = cells.map_err(|fault| format!("line {line} {}", fault.message))?;
         while names.last().is_some_and(String::is_empty) {
             names.pop();
+            self.surplus += 1;
         }
         (self.width, self.named_on) = (Some(names.len()), Some(line));
         Ok((line, names))
@@ -123,7 +126,9 @@ impl<R: Read> CsvRows<R> {
     /// Checks the width of a row, and that no spreadsheet has spoilt a value.
     fn checked(&self, mut cells: Vec<String>, separator: char) -> Result<Vec<String>, CsvFault> {
         let width = self.width.unwrap_or(cells.len());
-        while cells.len() > width && cells.last().is_some_and(String::is_empty) {
+        // One cell more than the header may come from a comma within a value: `12,50`.
+        let may_drop = self.named_on.is_none() || cells.len() <= width + self.surplus;
+        while may_drop && cells.len() > width && cells.last().is_some_and(String::is_empty) {
             cells.pop();
         }
         if cells.len() != width {
@@ -284,7 +289,9 @@ fn spoilt(cell: &str, separator: char) -> Option<&'static str> {
     if ERRORS.contains(&cell) || cell.len() > 2 && cell.bytes().all(|byte| byte == b'#') {
         return Some("is an error of the spreadsheet; put the value there");
     }
-    let shortened = cell.split_once("E+").or_else(|| cell.split_once("e+"));
+    // Java writes no plus; without a point it may be an id.
+    let of_java = || cell.split_once('E').filter(|(number, _)| number.contains('.'));
+    let shortened = cell.split_once("E+").or_else(|| cell.split_once("e+")).or_else(of_java);
     if shortened
         .is_some_and(|(number, power)| are_digits(&number.replace([',', '.'], "")) && are_digits(power))
     {

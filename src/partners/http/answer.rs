@@ -196,8 +196,7 @@ impl Received<'_> {
 }
 
 /// Why `answer.empty` does not make a decline of an answer.
-const NOT_EMPTY: &str = "; `answer.empty` declines only for what is empty, or has single values and no \
-    error; if this is no error either, say so in `answer.declined`";
+const NOT_EMPTY: &str = "; `answer.empty` declines only for what is empty; for this, set `answer.declined`";
 
 /// How a file says that an answer without a list means none.
 const MAY_BE_EMPTY: &str = "; if that means no offers, set `answer.empty = \"declines\"`";

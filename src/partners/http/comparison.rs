@@ -4,7 +4,7 @@
 
 use std::cmp::Ordering;
 
-use minijinja::value::{Rest, Value, ValueKind};
+use minijinja::value::{Kwargs, Rest, Value, ValueKind};
 use minijinja::{Environment, Error, State, tests as of_jinja};
 
 use super::mapping_error::own_words;
@@ -26,6 +26,11 @@ const TESTS: [(&str, &[&str]); 7] = [
 
 pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter(FILTER, compared);
+    environment.add_filter("max", |list: &Value| best(list, "max", Ordering::is_gt));
+    environment.add_filter("min", |list: &Value| best(list, "min", Ordering::is_lt));
+    environment.add_filter("sort", sort);
+    environment.add_test("true", |value: &Value| says(value, true));
+    environment.add_test("false", |value: &Value| says(value, false));
     for (operator, names) in TESTS {
         for name in names {
             environment.add_test(*name, move |state: &State, left: &Value, right: &Value| {
@@ -53,11 +58,11 @@ fn fault(text: &str, wrong: String) -> Error {
 }
 
 fn holds(state: &State, left: &Value, operator: &str, right: &Value) -> Result<bool, String> {
+    let texts = [left, right].map(own_text);
+    let (left, right) = (texts[0].as_ref().unwrap_or(left), texts[1].as_ref().unwrap_or(right));
     if operator.ends_with("in") {
         return Ok(is_in(state, left, right) == (operator == "in"));
     }
-    let texts = [left, right].map(own_text);
-    let (left, right) = (texts[0].as_ref().unwrap_or(left), texts[1].as_ref().unwrap_or(right));
     Ok(match operator {
         "==" => same(left, right)?,
         "!=" => !same(left, right)?,
@@ -71,7 +76,8 @@ fn holds(state: &State, left: &Value, operator: &str, right: &Value) -> Result<b
 fn is_in(state: &State, value: &Value, list: &Value) -> bool {
     match list.kind() {
         ValueKind::Seq | ValueKind::Iterable => {
-            list.try_iter().is_ok_and(|mut list| list.any(|one| same(value, &one) == Ok(true)))
+            let is_it = |one: Value| same(value, &own_text(&one).unwrap_or(one)) == Ok(true);
+            list.try_iter().is_ok_and(|mut list| list.any(is_it))
         }
         _ => of_jinja::is_in(state, value, list).unwrap_or(false),
     }
@@ -102,6 +108,53 @@ fn ordered(left: &Value, right: &Value) -> Result<Ordering, String> {
             Err(format!("{} with {}; it needs two numbers, or two texts", described(left), described(right)))
         }
     }
+}
+
+/// Whether a truth value, or a text in its place, is this one.
+fn says(value: &Value, wanted: bool) -> bool {
+    let text = own_text(value);
+    let value = text.as_ref().unwrap_or(value);
+    matches!(value.kind(), ValueKind::Bool | ValueKind::String) && truth_of(value) == Some(wanted)
+}
+
+/// The greatest or the least of a list, in the order of [`ordered`].
+fn best(list: &Value, name: &str, is_better: fn(Ordering) -> bool) -> Result<Value, Error> {
+    let mut best: Option<Value> = None;
+    for one in list.try_iter()? {
+        let one = own_text(&one).unwrap_or(one);
+        let order = best.as_ref().map(|best| ordered(&one, best)).transpose();
+        if order.map_err(|wrong| fault(name, wrong))?.is_none_or(is_better) {
+            best = Some(one);
+        }
+    }
+    Ok(best.unwrap_or_default())
+}
+
+/// A list in the order of its numbers, or else of its texts: of its elements, or of their `attribute`.
+fn sort(list: &Value, options: Kwargs) -> Result<Value, Error> {
+    let attribute = options.get::<Option<&str>>("attribute")?;
+    let is_reversed = options.get::<Option<bool>>("reverse")?.unwrap_or_default();
+    let by_case = options.get::<Option<bool>>("case_sensitive")?.unwrap_or_default();
+    options.assert_all_used()?;
+    let key = |one: &Value| {
+        let path = attribute.into_iter().flat_map(|path| path.split('.'));
+        let found = path.fold(one.clone(), |found, name| found.get_attr(name).unwrap_or_default());
+        own_text(&found).unwrap_or(found)
+    };
+    let mut keyed: Vec<(Value, Value)> = list.try_iter()?.map(|one| (key(&one), one)).collect();
+    if keyed.iter().all(|(key, _)| number(key).is_some()) {
+        keyed.sort_by_cached_key(|(key, _)| number(key));
+    } else if keyed.iter().all(|(key, _)| key.kind() == ValueKind::String) {
+        keyed.sort_by_cached_key(
+            |(key, _)| if by_case { key.to_string() } else { key.to_string().to_lowercase() },
+        );
+    } else {
+        return Err(own_words("`sort` needs numbers alone, or texts alone".to_owned()));
+    }
+    if is_reversed {
+        keyed.reverse();
+    }
+    Ok(keyed.into_iter().map(|(_, one)| one).collect())
 }
 
 /// A number, also of a plain text: `"600"`, `" 9.50 "`.
@@ -216,6 +269,22 @@ mod tests {
             ("(response.x|int == 7) == true", json!("7"), HOLDS),
             ("'it\\'s' == response.x", json!("it's"), HOLDS),
             ("{'a': response.x == 1}.a", json!("1"), HOLDS),
+            ("response.x in ['Denied', 'No']", json!({"#text": "Denied", "@code": "9"}), HOLDS),
+            ("'eni' in response.x", json!({"#text": "Denied", "@code": "9"}), HOLDS),
+            ("response.x is false", no.clone(), HOLDS),
+            ("response.x is true", json!({"#text": "true", "@code": "9"}), HOLDS),
+            ("response.x is true", no.clone(), FAILS),
+            ("response.x|max == 12", json!(["9.50", "12.00"]), HOLDS),
+            ("response.x|min == 9.5", json!(["9.50", "12.00"]), HOLDS),
+            ("response.x|max", json!(["9.50", null]), None),
+            ("response.x|sort|first == 9.5", json!(["12.00", "9.50"]), HOLDS),
+            (
+                "response.x|sort(attribute='p', reverse=true)|first is eq({'p': '12'})",
+                json!([{"p": "9"}, {"p": "12"}]),
+                HOLDS,
+            ),
+            ("response.x|sort|first == 'a'", json!(["b", "a"]), HOLDS),
+            ("response.x|sort", json!(["b", 7]), None),
         ] {
             assert_eq!(said(text, x.clone()).ok(), wanted, "{text} of {x}");
         }

@@ -289,8 +289,11 @@ fn spoilt(cell: &str, separator: char) -> Option<&'static str> {
     if ERRORS.contains(&cell) || cell.len() > 2 && cell.bytes().all(|byte| byte == b'#') {
         return Some("is an error of the spreadsheet; put the value there");
     }
-    // Java writes no plus; without a point it may be an id.
-    let of_java = || cell.split_once('E').filter(|(number, _)| number.contains('.'));
+    // Java shortens from ten million on, without a plus; without a point it may be an id.
+    let is_of_java = |(number, power): &(&str, &str)| {
+        number.contains('.') && power.parse::<u32>().is_ok_and(|power| power >= 7)
+    };
+    let of_java = || cell.split_once('E').filter(is_of_java);
     let shortened = cell.split_once("E+").or_else(|| cell.split_once("e+")).or_else(of_java);
     if shortened
         .is_some_and(|(number, power)| are_digits(&number.replace([',', '.'], "")) && are_digits(power))

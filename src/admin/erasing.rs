@@ -59,16 +59,16 @@ pub(super) async fn erase(mut context: Context) -> Result<Reply> {
     let RunningErasure { mut progress, ended } = begin(&context.app, wish, suppress)?;
     // A failure before the start is the answer itself; a later one can only be a line of it.
     let Some(first) = progress.recv().await else {
-        return Ok(json_lines(stream::iter(told(Ok(gone_on(ended.await)?)))));
+        return Ok(json_lines(stream::iter(result_lines(Ok(gone_on(ended.await)?)))));
     };
     let more = stream::unfold(progress, |mut progress| async { Some((progress.recv().await?, progress)) });
     let lines = stream::iter([first]).chain(more).map(ErasureLine::Progress);
-    let ended = stream::once(ended).flat_map(|ended| stream::iter(told(gone_on(ended))));
+    let ended = stream::once(ended).flat_map(|ended| stream::iter(result_lines(gone_on(ended))));
     Ok(json_lines(lines.chain(ended)))
 }
 
 /// The last lines of an answer.
-fn told(ended: Result<Receipt>) -> Vec<ErasureLine> {
+fn result_lines(ended: Result<Receipt>) -> Vec<ErasureLine> {
     match ended {
         Ok(mut receipt) => {
             let leads = std::mem::take(&mut receipt.leads);

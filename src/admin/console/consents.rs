@@ -96,8 +96,8 @@ struct ConsentReadCounts {
 /// they cannot be read.
 async fn counted(visit: &ConsoleRequest) -> Result<(Vec<ConsentSummary>, ConsentReadCounts)> {
     let many = |_: TooMany| {
-        let told = format!("There are more than {STATEMENTS} different texts, perhaps one per lead");
-        Failure::bad_request(format!("{told}: use “Download each lead”."))
+        let found = format!("There are more than {STATEMENTS} different texts, perhaps one per lead");
+        Failure::bad_request(format!("{found}: use “Download each lead”."))
     };
     let add = move |summaries: &mut Summaries, page: &ConsentPage| summaries.add(page).map_err(many);
     let (summaries, read) = walked(visit, COUNTED, add).await?;
@@ -160,8 +160,8 @@ fn wanted(visit: &ConsoleRequest) -> Result<ConsentFilter> {
         let wrong = |_| Failure::bad_request(format!("`{name}` must be a day such as 2026-01-31."));
         visit.field(name).map(|text| text.parse::<NaiveDate>().map_err(wrong)).transpose()
     };
-    let turned = |told| Failure::bad_request(format!("Consents cannot be shown: {told}."));
-    let came = ArrivalDays { from: day("from")?, to: day("to")? }.range().map_err(turned)?;
+    let refused = |why| Failure::bad_request(format!("Consents cannot be shown: {why}."));
+    let came = ArrivalDays { from: day("from")?, to: day("to")? }.range().map_err(refused)?;
     let unknown = |_| Failure::bad_request("`company` must be a uuid.");
     let company = visit.field("company").map(|text| text.parse::<Uuid>().map_err(unknown)).transpose()?;
     Ok(ConsentFilter { company, came, test: visit.field("leads") == Some("test") })

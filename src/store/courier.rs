@@ -1,6 +1,5 @@
-//! Completion queues. A commit made on an async worker thread is answered there by the thread's queue: the
-//! writer wakes the thread once for all outcomes of a group, and the queue passes each outcome to its waiting
-//! task without a further cross-thread wake-up.
+//! Completion queues: the writer wakes each async worker thread once for all outcomes of a group, and the
+//! thread's queue passes them to its tasks without further cross-thread wake-ups.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -26,17 +25,14 @@ struct CommitReply {
     outcome: CommitResult,
 }
 
-/// The channel to the task waiting for a commit, and the completion queue of its thread.
 pub(super) struct CommitWaiter {
     answer: oneshot::Sender<CommitResult>,
     desk: Option<Arc<CompletionQueue>>,
 }
 
-/// Consumes the queue of its thread until it is dropped.
 #[derive(Default)]
 struct CompletionConsumer(Arc<CompletionQueue>);
 
-/// The outcomes of a group, by thread.
 #[derive(Default)]
 pub(super) struct CommitReplies(Vec<(Arc<CompletionQueue>, Vec<CommitReply>)>);
 
@@ -54,7 +50,6 @@ pub async fn answer_commits_here() {
 }
 
 impl CommitWaiter {
-    /// A waiter on this thread, with the receiver of its outcome.
     pub(super) fn here() -> (Self, oneshot::Receiver<CommitResult>) {
         let (answer, awaited) = oneshot::channel();
         (Self { answer, desk: HERE.with_borrow(Clone::clone) }, awaited)
@@ -75,7 +70,6 @@ impl CommitReplies {
         }
     }
 
-    /// Passes each thread its outcomes, and wakes it once.
     pub(super) fn send(self) {
         for (desk, replies) in self.0 {
             let left = match desk.waiting.lock().as_mut() {

@@ -68,7 +68,6 @@ impl WriteObserver {
         self.0.lock().is_some()
     }
 
-    /// The changes collected since the last call.
     pub(super) fn take(&self) -> Result<Vec<RecordChange>, BackupError> {
         match self.0.lock().as_mut() {
             Some(ObservedChanges { fell_behind: true, .. }) | None => Err(BackupError::FellBehind),

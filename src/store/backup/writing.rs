@@ -76,9 +76,8 @@ impl Backup {
         Ok([format!("{MAGIC}{VERSION}\n").as_bytes(), &block].concat())
     }
 
-    /// A block of records of one tree, then the changes made so far; `None` after the last record.
-    ///
-    /// Each block starts a new walk: an iterator could return values older than the changes already written.
+    /// A block of records, then the changes made so far; `None` after the last record. Each block starts a
+    /// new walk: an iterator could return values older than the changes already written.
     fn copied(&mut self) -> Result<Option<Vec<u8>>, BackupError> {
         let mut text = Vec::with_capacity(BLOCK_BYTES);
         let mut records = 0;
@@ -159,7 +158,6 @@ impl Backup {
         bytes
     }
 
-    /// The changes made since the last call, as blocks.
     fn changes(&mut self) -> Result<Vec<u8>, BackupError> {
         let mut bytes = Vec::new();
         let mut changes = self.records.tap.take()?.into_iter().peekable();

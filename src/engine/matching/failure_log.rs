@@ -1,6 +1,5 @@
-//! Failures of partners in the log: at most one line per minute and partner. The first failure is logged at
-//! once. Those within a minute of a line are counted by outcome word and logged together, with the last
-//! cause. No line quotes what was sent or answered.
+//! Failures of partners in the log: the first at once, then at most one line per minute and partner, with
+//! counts by outcome word and the last cause. No line quotes what was sent or answered.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,7 +21,6 @@ struct FailureLine {
     partner: String,
     failed: u64,
     outcomes: String,
-    /// Of the last failure.
     product_type: ProductType,
     rate_table: Uuid,
     cause: Option<Cause>,
@@ -39,7 +37,6 @@ struct RecentFailures {
     last: Option<Last>,
 }
 
-/// The last failure: product type, rate table and cause, if known.
 type Last = (ProductType, Uuid, Option<Cause>);
 
 impl FailureLog {
@@ -102,7 +99,6 @@ impl RecentFailures {
         self.told_at.is_none_or(|told_at| told_at.elapsed() >= EVERY)
     }
 
-    /// The line about failures since the last one, if any.
     fn line(&mut self, partner: &str) -> Option<FailureLine> {
         let (product_type, rate_table, cause) = self.last.take()?;
         let counts = std::mem::take(&mut self.counts);

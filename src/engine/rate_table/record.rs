@@ -1,6 +1,5 @@
-//! The stored form of a rate table: its head, written with the lead, and its answers in the order of arrival.
-//!
-//! Folding the answers over the head restores the table byte for byte ([`super::table`]).
+//! The stored form of a rate table: its head, and its answers in the order of arrival. Folding the answers
+//! over the head restores the table byte for byte ([`super::table`]).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -190,7 +189,6 @@ impl AnswerRecord {
     }
 }
 
-/// Every offer, with the position of its answer and its own position in it.
 fn offers_of(answers: &[SeatAnswer]) -> impl Iterator<Item = (u16, u16, &Quote)> {
     (0..).zip(answers).flat_map(|(nth, answer)| {
         (0..).zip(answer.outcome.quotes()).map(move |(offer, quote)| (nth, offer, quote))

@@ -44,7 +44,6 @@ pub struct OptOutChange {
     pub was_suppressed: bool,
 }
 
-/// A validated request about a person, with its actor.
 #[derive(Clone)]
 pub(super) struct PersonRequest {
     pub(super) by: AuditActor,
@@ -90,7 +89,6 @@ impl PersonRequest {
     }
 }
 
-/// Finds the leads of a person. Fails when they cannot be read, or the audit cannot be written.
 pub(super) async fn found(app: &Arc<AdminState>, wish: PersonRequest) -> Result<Vec<FoundLead>> {
     seen_through(app, UNREAD, async move |app| {
         let found = about(&app, &wish).await?.found;
@@ -102,7 +100,6 @@ pub(super) async fn found(app: &Arc<AdminState>, wish: PersonRequest) -> Result<
     .await
 }
 
-/// Exports all data on a person. Fails when it cannot be read, or the audit cannot be written.
 pub(super) async fn copied(app: &Arc<AdminState>, wish: PersonRequest) -> Result<request::PersonExport> {
     seen_through(app, UNREAD, async move |app| {
         let found = about(&app, &wish).await?.found;
@@ -115,8 +112,7 @@ pub(super) async fn copied(app: &Arc<AdminState>, wish: PersonRequest) -> Result
     .await
 }
 
-/// Finds the leads of a person; refuses a reason that identifies them. Fails when some of their leads may be
-/// damaged, unless that is accepted.
+/// Finds the leads of a person; refuses a reason that identifies them, and leads that may be damaged.
 pub(super) async fn about(app: &Arc<AdminState>, wish: &PersonRequest) -> Result<PersonLeads> {
     let (who, reason) = (wish.who()?, wish.reason.clone().unwrap_or_default());
     let about = carried_out(app, move |engine, runtime| {
@@ -154,7 +150,6 @@ pub(super) async fn left_alone_by_all(
     Ok(listed)
 }
 
-/// Opts a person out. Returns the fault of the key or of the store.
 pub(super) async fn suppressed(app: &Arc<AdminState>, wish: PersonRequest) -> Result<()> {
     seen_through(app, "a person could not be opted out", async move |app| {
         named_nowhere(&app, &wish).await?;
@@ -184,8 +179,7 @@ pub(super) async fn unsuppressed(app: &Arc<AdminState>, wish: PersonRequest) -> 
     .await
 }
 
-/// Checks that the reason does not identify the person of the leads found. Passes when they cannot be looked
-/// up.
+/// Checks that the reason does not identify the person of the leads found.
 async fn named_nowhere(app: &Arc<AdminState>, wish: &PersonRequest) -> Result<()> {
     let is_contact = KINDS.contains(&wish.kind);
     let wish = PersonRequest { despite_damage: true, ..wish.clone() };

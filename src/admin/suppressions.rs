@@ -1,5 +1,4 @@
-//! `GET`, `POST /suppressions`, `DELETE /suppressions/{name}`, `POST /suppressions/confirm`,
-//! `POST /suppressions/naming`, for `offerd suppressions` and `offerd explain`.
+//! `/suppressions` and the paths below it, for `offerd suppressions` and `offerd explain`.
 
 use super::prelude::*;
 use offerd_engine::matching::MatchingEngine;
@@ -152,7 +151,6 @@ async fn put(store: Store, name: &str, kind: SuppressionKind, digests: &[Suppres
     })
 }
 
-/// Adds to the opt-outs, which apply to all partners.
 pub(super) async fn leave_alone(
     engine: &MatchingEngine,
     kind: SuppressionKind,
@@ -163,7 +161,6 @@ pub(super) async fn leave_alone(
     added.map_err(not_left_alone)
 }
 
-/// 503, with the fault of the key or of the store.
 pub(super) fn not_left_alone(failure: OptOutError) -> Failure {
     match failure {
         OptOutError::Locked(told) => unavailable(told),
@@ -184,7 +181,6 @@ pub(super) async fn naming(mut context: Context) -> Result<Reply> {
     Reply::json(&context.app.engine.suppressions.now().naming(&Digests::new(&lead)))
 }
 
-/// Reloads the lists from the store, on a blocking thread.
 pub(super) async fn load(app: &Arc<AdminState>) -> Result<()> {
     let read = |app: &AdminState| app.engine.suppressions.load(&app.store);
     let loaded = app.reading("the suppression lists could not be read", read).await?;

@@ -10,7 +10,6 @@ use uuid::Uuid;
 /// Steps over which the pace is measured: more than happen at once when the disk has batched many commits.
 const PACED: u32 = 64;
 
-/// Waiters, each with a ticket to be handed out on admission.
 #[derive(Debug)]
 pub(super) struct AdmissionQueue<T> {
     most: usize,
@@ -33,7 +32,6 @@ pub(super) struct Waiter {
 struct QueuePace {
     begun: Duration,
     steps: u32,
-    /// Time per step; unknown at first.
     step: Option<Duration>,
 }
 

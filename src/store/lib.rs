@@ -56,9 +56,9 @@
 //! start      recovery  open
 //!            postgres, the other engine, stands beside the rows from start to volumes
 //! writing    checkpoint  writer
-//! reading    tap  records
+//! reading    write_observer  records
 //! volumes    owner  lock  index  volumes
-//! surface    group  scan  courier  queue  committer  engine  cluster  topics
+//! surface    group  scan  completion_queue  queue  committer  engine  cluster  topics
 //!            shared by both engines, from here down
 //! files      record_file  tally  journal  manifest  raw  sealing  stall  user  error
 //! words      codec  disk  clock  arrival_clock  arrival  space  options  health  trees  volume_number
@@ -84,8 +84,8 @@ mod cluster;
 pub mod codec;
 mod commit;
 mod committer;
+mod completion_queue;
 pub mod copy;
-mod courier;
 mod damage;
 mod damages;
 mod disk;
@@ -112,6 +112,7 @@ mod progress;
 mod queue;
 mod raw;
 mod record_file;
+mod record_locks;
 mod records;
 mod recovery;
 pub mod registry;
@@ -123,17 +124,16 @@ pub mod sealing;
 mod space;
 mod stall;
 mod tally;
-mod tap;
 #[cfg(any(test, feature = "test"))]
 pub mod testing;
 #[cfg(test)]
 mod tests;
 mod topics;
 mod trees;
-mod turns;
 mod user;
 mod volume_number;
 mod volumes;
+mod write_observer;
 mod writer;
 
 use std::collections::BTreeMap;
@@ -156,7 +156,7 @@ pub use self::clock::Clock;
 pub use self::cluster::{DatabaseStanding, NodeFigures};
 pub use self::codec::CodecError;
 pub use self::commit::{Commit, CommitError};
-pub use self::courier::answer_commits_here;
+pub use self::completion_queue::answer_commits_here;
 pub use self::damage::{DamageKind, FileDamage, Neighbour};
 #[doc(hidden)]
 pub use self::disk::SyncFault;
@@ -168,6 +168,7 @@ pub use self::manifest::FORMAT;
 pub use self::options::StoreOptions;
 pub use self::postgres::DatabaseFigures;
 pub use self::progress::{PhaseProgress, ProgressCallback};
+pub use self::record_locks::RecordLock;
 pub use self::registry::{
     audit, contacts, entities, identities, left_alone, partner_keys, pauses, suppressions, tokens, users,
 };
@@ -177,7 +178,6 @@ pub use self::sealing::{MasterKey, MasterKeyError, SealingError};
 pub use self::space::{DISK_FULL, SpaceFault, unusable};
 pub use self::topics::Topic;
 pub use self::trees::{Seal, TREES, Tree, TreeRow, VolumeSelector};
-pub use self::turns::RecordLock;
 pub use self::user::User;
 pub use self::volumes::VolumeSpan;
 
@@ -193,12 +193,12 @@ use self::open::OpenedFiles;
 use self::postgres::Database;
 use self::queue::CommitQueue;
 use self::raw::{RawRecord, read_clear};
+use self::record_locks::RecordLocks;
 use self::records::StoredRecords;
 use self::sealing::data_key;
 use self::space::DiskSpace;
 use self::stall::Stalls;
 use self::topics::Topics;
-use self::turns::RecordLocks;
 use offerd_base::config::PostgresSettings;
 
 /// Pause before a change that could not be taken in is retried.
@@ -237,7 +237,7 @@ struct StoreInner {
     latch: Arc<FailureLatch>,
     stalls: Arc<Stalls>,
     clock: Arc<ArrivalClock>,
-    turns: Arc<RecordLocks>,
+    record_locks: Arc<RecordLocks>,
     topics: Arc<Topics>,
     cluster: Arc<Cluster>,
 }
@@ -273,11 +273,11 @@ impl StoreInner {
         let engine = Arc::<StoredRecords>::clone(&records);
         let topics = Arc::clone(&records.topics);
         let backing = Backing::Files(FilesBacking { records, space, _scrubbing: scrubbing });
-        let turns = RecordLocks::new(options.changes_per_record, false);
+        let record_locks = RecordLocks::new(options.changes_per_record, false);
         let (latch, stalls) = (Arc::clone(&committer.latch), Arc::clone(&committer.stalls));
         let queue = CommitQueue::new(committer, options, has_threads).map_err(io)?;
         let (path, cluster) = (options.path.clone(), Arc::new(Cluster::alone()));
-        Ok(Self { path, queue, backing, engine, latch, stalls, clock, turns, topics, cluster })
+        Ok(Self { path, queue, backing, engine, latch, stalls, clock, record_locks, topics, cluster })
     }
 
     fn in_database(
@@ -296,11 +296,11 @@ impl StoreInner {
         copy::refuse_unfinished(&*database).or_else(|refused| postgres::leave(&database, refused))?;
         let engine = Arc::<Database>::clone(&database);
         let backing = Backing::Database(database, lock);
-        let turns = RecordLocks::new(options.changes_per_record, true);
+        let record_locks = RecordLocks::new(options.changes_per_record, true);
         let (latch, stalls) = (Arc::clone(&committer.latch), Arc::clone(&committer.stalls));
         let queue = CommitQueue::new(committer, options, has_threads).map_err(io)?;
         let path = options.path.clone();
-        Ok(Self { path, queue, backing, engine, latch, stalls, clock, turns, topics, cluster })
+        Ok(Self { path, queue, backing, engine, latch, stalls, clock, record_locks, topics, cluster })
     }
 
     fn files(&self) -> Option<&FilesBacking> {
@@ -397,7 +397,7 @@ impl Store {
         if self.is_stalled() {
             return Err(CommitError::Late);
         }
-        self.shared.turns.take(longest, tree, key.as_ref()).await
+        self.shared.record_locks.take(longest, tree, key.as_ref()).await
     }
 
     /// Commits each of these on its own, and waits for all of them.

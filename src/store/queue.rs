@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 
 use super::commit::{Commit, CommitError, CommitResult};
 use super::committer::Committer;
-use super::courier::{CommitReplies, CommitWaiter};
+use super::completion_queue::{CommitReplies, CommitWaiter};
 use super::engine::GroupWriter;
 use super::error::StoreError;
 use super::options::StoreOptions;

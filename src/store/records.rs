@@ -20,18 +20,18 @@ use super::raw::RawValues;
 use super::scan::Scan;
 use super::sealing::Sealing;
 use super::stall::{Stalls, WriterStep};
-use super::tap::WriteObserver;
 use super::topics::{Topics, topics_of};
 use super::trees::Tree;
 use super::volume_number::{BASE, Number};
 use super::volumes::files::gone;
 use super::volumes::volume::Volume;
 use super::volumes::{Appended, ApplyError, VolumeState, Volumes, place, span, time_ms};
+use super::write_observer::WriteObserver;
 
 pub(super) struct StoredRecords {
     reads: Reads,
     sealing: Sealing,
-    pub(super) tap: WriteObserver,
+    pub(super) observer: WriteObserver,
     reported: Reported,
     pub(super) topics: Arc<Topics>,
 }
@@ -121,9 +121,9 @@ impl RawValues for VolumeWithBase<'_> {
 
 impl StoredRecords {
     pub(super) fn new(volumes: Volumes, sealing: Sealing, latch: Arc<FailureLatch>, stalls: Stalls) -> Self {
-        let (applied, tap, reported, topics) = Default::default();
+        let (applied, observer, reported, topics) = Default::default();
         let reads = Reads { volumes: Arc::new(volumes), applied, latch, stalls: Arc::new(stalls) };
-        Self { reads, sealing, tap, reported, topics }
+        Self { reads, sealing, observer, reported, topics }
     }
 
     pub(super) fn stalls(&self) -> &Arc<Stalls> {
@@ -175,8 +175,8 @@ impl StoredRecords {
         self.stalls().step(WriterStep::Index);
         appended.iter().try_for_each(Appended::find).map_err(ApplyError::Index)?;
         topics.into_iter().for_each(|topic| self.topics.note(topic));
-        if self.tap.listens() {
-            self.tap.note(appended.into_iter().flat_map(|appended| appended.changes).collect());
+        if self.observer.listens() {
+            self.observer.note(appended.into_iter().flat_map(|appended| appended.changes).collect());
         }
         Ok(())
     }

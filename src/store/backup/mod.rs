@@ -2,7 +2,7 @@
 //!
 //! # How it captures one instant
 //! The store has no snapshots. But every write goes through `Records::apply`, one batch after another, and
-//! there a backup observes the writes (`tap`):
+//! there a backup observes the writes (`write_observer`):
 //!
 //! 1. Between two batches, the backup starts to observe. From now on, each batch is also recorded after it is
 //!    applied.
@@ -46,4 +46,4 @@ pub use self::restore::{Restore, RestoreError};
 pub use self::scanner::{BackupSummary, Scanner};
 pub use self::writing::Backup;
 pub use super::disk::for_each_piece;
-pub use super::tap::BackupError;
+pub use super::write_observer::BackupError;

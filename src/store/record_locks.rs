@@ -48,7 +48,7 @@ pub struct RecordLock {
 /// A place in a line, given up on drop.
 #[derive(Debug)]
 struct LockQueuePlace {
-    turns: Arc<RecordLocks>,
+    locks: Arc<RecordLocks>,
     place: LockKey,
 }
 
@@ -110,7 +110,7 @@ impl RecordLocks {
         }
         line.length += 1;
         gauge!(STORE_CHANGES_IN_LINE).increment(1.0);
-        Some((Arc::clone(&line.turn), LockQueuePlace { turns: Arc::clone(self), place }))
+        Some((Arc::clone(&line.turn), LockQueuePlace { locks: Arc::clone(self), place }))
     }
 
     /// Whether no lock is held or awaited.
@@ -122,7 +122,7 @@ impl RecordLocks {
 
 impl Drop for LockQueuePlace {
     fn drop(&mut self) {
-        let mut lines = self.turns.lines.lock();
+        let mut lines = self.locks.lines.lock();
         if let Some(line) = lines.get_mut(&self.place) {
             line.length -= 1;
             if line.length == 0 {

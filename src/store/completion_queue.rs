@@ -39,12 +39,12 @@ pub(super) struct CommitReplies(Vec<(Arc<CompletionQueue>, Vec<CommitReply>)>);
 /// Answers commits made on the current thread for as long as it is polled: run it as a task on each thread
 /// that commits often. Without it the writer wakes each waiting task individually.
 pub async fn answer_commits_here() {
-    let courier = CompletionConsumer::default();
-    *courier.0.waiting.lock() = Some(Vec::new());
-    HERE.set(Some(Arc::clone(&courier.0)));
+    let consumer = CompletionConsumer::default();
+    *consumer.0.waiting.lock() = Some(Vec::new());
+    HERE.set(Some(Arc::clone(&consumer.0)));
     loop {
-        courier.0.arrived.notified().await;
-        let arrived = courier.0.waiting.lock().as_mut().map(std::mem::take);
+        consumer.0.arrived.notified().await;
+        let arrived = consumer.0.waiting.lock().as_mut().map(std::mem::take);
         arrived.into_iter().flatten().for_each(CommitReply::give);
     }
 }

@@ -175,19 +175,19 @@ impl SandboxCases {
 impl SandboxCaseFile {
     /// The answers of the file; `None` if it has no first response.
     fn read(self, secrets: &BTreeMap<String, String>) -> Result<Option<SandboxCase>, String> {
-        let mut turns: Vec<CaseExchange> = self.calls;
+        let mut exchanges: Vec<CaseExchange> = self.calls;
         let only = CaseExchange { call: self.call, response: self.response, callback: None };
         if only.response.is_some() {
-            turns.insert(0, only);
+            exchanges.insert(0, only);
         }
-        let mut turns = turns.into_iter().enumerate();
-        let Some((_, CaseExchange { call: asked, response: Some(first), .. })) = turns.next() else {
+        let mut exchanges = exchanges.into_iter().enumerate();
+        let Some((_, CaseExchange { call: asked, response: Some(first), .. })) = exchanges.next() else {
             return Ok(None);
         };
         let first = answer(&first)?;
         let mut case =
             SandboxCase { first, callbacks: Vec::new(), later: Vec::new(), begun: AtomicU64::new(0) };
-        for (nth, CaseExchange { call, callback, response }) in turns {
+        for (nth, CaseExchange { call, callback, response }) in exchanges {
             let placed = |fault: String| format!("`calls[{nth}]`: {fault}");
             let said = response.ok_or_else(|| placed("has no `response`".to_owned()))?;
             let said = answer(&said).map_err(placed)?;

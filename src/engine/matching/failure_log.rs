@@ -32,7 +32,7 @@ pub struct FailureLog(Mutex<BTreeMap<String, RecentFailures>>);
 
 #[derive(Debug, Default)]
 struct RecentFailures {
-    told_at: Option<Instant>,
+    logged_at: Option<Instant>,
     counts: BTreeMap<&'static str, u64>,
     last: Option<Last>,
 }
@@ -96,7 +96,7 @@ impl FailureLog {
 
 impl RecentFailures {
     fn is_due(&self) -> bool {
-        self.told_at.is_none_or(|told_at| told_at.elapsed() >= EVERY)
+        self.logged_at.is_none_or(|logged_at| logged_at.elapsed() >= EVERY)
     }
 
     fn line(&mut self, partner: &str) -> Option<FailureLine> {
@@ -104,7 +104,7 @@ impl RecentFailures {
         let counts = std::mem::take(&mut self.counts);
         let outcomes = counts.iter().map(|(word, count)| format!("{word}={count}"));
         let outcomes = outcomes.collect::<Vec<_>>().join(" ");
-        self.told_at = Some(Instant::now());
+        self.logged_at = Some(Instant::now());
         let (partner, failed) = (partner.to_owned(), counts.values().sum());
         Some(FailureLine { partner, failed, outcomes, product_type, rate_table, cause })
     }

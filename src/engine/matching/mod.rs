@@ -16,6 +16,7 @@
 
 pub mod admission;
 mod afterwards;
+mod answer_diagnostics;
 pub mod approval;
 mod ask_error;
 pub mod ask_statistics;
@@ -60,7 +61,6 @@ pub mod suppressions;
 #[cfg(test)]
 pub(crate) mod tests;
 pub mod token_cache;
-mod told_offers;
 pub mod transcripts;
 pub mod trigger;
 pub mod undeclared_words;

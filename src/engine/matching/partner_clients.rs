@@ -8,6 +8,7 @@ use std::time::Duration;
 use metrics::{Histogram, histogram};
 use tokio::time::Instant;
 
+use super::answer_diagnostics;
 use super::ask_error::AskError;
 use super::call_facts::CallFacts;
 use super::calls::Calls;
@@ -16,7 +17,6 @@ use super::conversation::{Conversation, received};
 use super::late_asks::{AnswerReader, LateAsk, LateAsks, outcome_of};
 use super::question::LeadQuestion;
 use super::token_cache::TokenCache;
-use super::told_offers;
 use super::undeclared_words::{UNNAMED, is_of};
 use super::undeclared_words::{UnknownDeclineReason, UnknownDeclineReasons};
 use crate::rate_table::bids::in_words;
@@ -260,7 +260,7 @@ impl PartnerClient {
         let is_healthy = matches!(&answered, Ok(reading) if !matches!(reading.answered, Answered::Failed(_)));
         self.wired.endpoint.judged(is_healthy);
         let reading = answered?;
-        let told = told_offers::tell(seat, &reading);
+        let told = answer_diagnostics::report(seat, &reading);
         let AnswerReading { answered, undeclared, .. } = reading;
         if let Some(word) = undeclared {
             let is_nobodys = source.withheld().out_of(&word) == word && !is_of(&question.lead, &word);

@@ -156,7 +156,7 @@ impl AnswerRecord {
 
     /// Moves expiries, texts and rankings back into the offers of a record that was read.
     #[must_use]
-    pub fn told_to_offers(mut self) -> Self {
+    pub fn with_complete_offers(mut self) -> Self {
         let answers = &mut self.answers;
         for OfferExpiry { answer, offer, at } in &self.expiries {
             if let Some(quote) = offer_of(answers, *answer, *offer) {

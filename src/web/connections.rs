@@ -276,7 +276,7 @@ impl OpenConnection {
     }
 
     /// Returns when the connection is to close for another one.
-    pub(super) async fn told_to_leave(&self) {
+    pub(super) async fn until_displaced(&self) {
         self.place.leave.notified().await;
     }
 }

@@ -190,7 +190,7 @@ impl Acceptor {
             tokio::select! {
                 biased;
                 () = protocols.serve(stream, peer, service, open.activity(), draining) => {}
-                () = open.told_to_leave() => {}
+                () = open.until_displaced() => {}
             }
         };
         let Some(threads) = &self.threads else {

@@ -11,7 +11,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{JoinError, JoinHandle};
 
 use super::audit::audit_by;
-use super::persons::{PersonOrder, PersonRequest, about, carried_out, left_alone_by_all};
+use super::persons::{PersonOrder, PersonRequest, about, carried_out, opt_out_by_all_keys};
 use super::prelude::*;
 use offerd_base::ids;
 use offerd_base::telemetry::metrics::{ERASURE_LEADS_LEFT, LEADS_ERASED};
@@ -122,7 +122,7 @@ async fn erase_in_rounds(
     told: &UnboundedSender<ErasureProgress>,
 ) -> Result<Receipt> {
     let about = about(app, wish).await?;
-    let left_alone = if suppress { Some(left_alone_by_all(app, wish, &about.named).await?) } else { None };
+    let left_alone = if suppress { Some(opt_out_by_all_keys(app, wish, &about.named).await?) } else { None };
     let companies = request::companies(&app.engine, &about.found).into_values().collect();
     super::reports::settle(app).await;
     let found = about.found.into_iter().map(|found| found.lead_uuid);

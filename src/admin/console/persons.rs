@@ -87,7 +87,7 @@ async fn erased(visit: &ConsoleRequest) -> Result<Value> {
     let json = serde_json::to_string_pretty(&receipt).map_err(our_fault("a receipt could not be written"))?;
     let listed = receipt.left_alone.map(OptOutCounts::told);
     // Whether the submitted key is opted out, now or before.
-    Ok(fields! { receipt, json, listed, left_alone => wish.is_left_alone(&visit.app.engine) })
+    Ok(fields! { receipt, json, listed, left_alone => wish.is_opted_out(&visit.app.engine) })
 }
 
 fn asked(visit: &ConsoleRequest, read: DigestReader) -> Result<PersonQuery> {
@@ -102,7 +102,7 @@ async fn page(visit: &ConsoleRequest, came: Result<Option<String>>) -> Result<Vi
         let wish = asked.look_up(visit);
         is_contact = asked.kind != SuppressionKind::Person;
         locked = visit.app.engine.suppressions.locked();
-        left_alone = Some(wish.is_left_alone(&visit.app.engine));
+        left_alone = Some(wish.is_opted_out(&visit.app.engine));
         // A lookup that just failed is not repeated.
         let is_gone = failure.as_ref().is_some_and(|it| it.status == StatusCode::SERVICE_UNAVAILABLE);
         if is_contact && !is_gone {

@@ -1,5 +1,4 @@
-//! The first start: creates a test company with a token of each kind and the console's secret, and prints
-//! them once with the next steps.
+//! The first start: creates and prints a test company with a token of each kind and the console's secret.
 
 use std::io::{self, Write};
 

@@ -20,7 +20,6 @@ operations! {
         tested(&context.app, &AuditActor::of_command(&context), test.receiver.as_deref()).await?;
 }
 
-/// Sends a test alert to one receiver, or to all. Fails when there is no such receiver.
 pub(super) async fn tested(app: &AdminState, by: &AuditActor, to: Option<&str>) -> Result<Vec<ReceiverTest>> {
     let settings = app.settings();
     check_receiver(&settings.alerts, to).map_err(|fault| Failure::bad_attribute("receiver", fault))?;

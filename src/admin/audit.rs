@@ -1,11 +1,9 @@
 //! The audit log, and `GET /audit` and `GET /audit/verdict` for `offerd audit`: who changed a permission or
 //! viewed masked data, and when. Each entry is a record in the store
-//! ([`AuditLog`](offerd_store::audit::AuditLog)) and a log line with the target `audit`, which a filter such
-//! as `audit=info` selects; neither contains a secret.
+//! ([`AuditLog`](offerd_store::audit::AuditLog)) and a log line with the target `audit`, without secrets.
 //!
 //! If the action is a commit, the record is part of it. A reveal, a reload or an erasure is recorded before
-//! it is done. Other actions are recorded when possible: a failing audit must not keep operators from a
-//! damaged store.
+//! it is done. Other actions do not depend on it: operators must get at a damaged store.
 
 use std::fmt::Display;
 
@@ -22,8 +20,7 @@ use offerd_store::users::Role;
 use offerd_store::{Commit, CommitError, ReadError};
 use offerd_web::{Failure, Reply};
 
-/// Header with the operator's name from the command line. Holders of the admin key are trusted: only the
-/// daemon's own user can read its file.
+/// Header with the operator's name from the command line. Only the daemon's own user has the admin key.
 pub const OPERATOR: &str = "offerd-operator";
 
 const NAME_CHARS: usize = 64;
@@ -57,7 +54,6 @@ pub(super) struct Note<'l> {
     action: &'static str,
     object: Option<String>,
     reason: Option<String>,
-    /// Writes the log line, given the actor's name.
     line: Box<dyn FnOnce(&str) + Send + 'l>,
 }
 
@@ -76,8 +72,7 @@ impl<'l> Note<'l> {
 }
 
 impl AdminState {
-    /// Records and logs an action before it is done. Fails when it cannot be recorded; the caller must not go
-    /// on then.
+    /// Records and logs an action before it is done, or fails; the caller must not go on then.
     pub(super) async fn note(&self, actor: &AuditActor, note: Note<'_>) -> Result<()> {
         let noted = self.commit(actor, note, Commit::new()).await;
         noted.map_err(|failure| unwritten("the audit record that this action needs", &failure))
@@ -93,7 +88,6 @@ impl AdminState {
         line(&actor.who);
     }
 
-    /// Commits a change together with its audit record, and logs it. Returns why the store refused it.
     pub(super) async fn commit(
         &self,
         by: &AuditActor,
@@ -107,15 +101,13 @@ impl AdminState {
     }
 }
 
-/// Characters of names such as `root (uid 0)` and `alice@example.com (uid 1000)`: none that ends or starts a
-/// log field.
+/// Characters of names such as `root (uid 0)` and `alice@example.com (uid 1000)`: none ends a log field.
 fn is_of_a_name(letter: &char) -> bool {
     letter.is_ascii_alphanumeric() || " ()-_.@+$\\".contains(*letter)
 }
 
-/// Creates the record of an action, with the fields and the message of its log line:
-/// `note!("token.create", id = %id, "token created")`. Without fields it goes to the audit only. The log adds
-/// the time, the request's id and the listener.
+/// Creates the record of an action, with the fields and the message of its log line, if it has any:
+/// `note!("token.create", id = %id, "token created")`.
 macro_rules! note {
     ($action:expr) => {
         $crate::audit::Note::new($action, |_| ())

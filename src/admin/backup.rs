@@ -1,7 +1,6 @@
 //! `GET /backup` for `offerd backup`. Streams the file in chunks.
 //!
-//! One backup runs at a time, on a blocking thread. A chunk is produced when the client has taken the
-//! previous one; the backup ends when the client disconnects.
+//! One backup runs at a time, on a blocking thread; it ends when the client disconnects.
 
 use std::io;
 
@@ -16,7 +15,6 @@ use offerd_store::backup::{Backup, BackupError};
 
 const RETRY_AFTER_S: u32 = 10;
 
-/// A running backup, one step per chunk, with its operator.
 type RunningBackup = (Backup, Steps, Arc<str>, Arc<AdminState>);
 
 pub(super) async fn backup(context: Context) -> Result<Reply> {

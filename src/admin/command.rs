@@ -63,9 +63,8 @@ pub async fn order<T: DeserializeOwned>(context: &mut Context, most_bytes: usize
     serde_json::from_slice(&body).map_err(|error| Failure::bad_request(format!("body does not fit: {error}")))
 }
 
-/// Runs work that must end, and be audited, even when its caller leaves: it runs as its own task, and the
-/// request only awaits the result. `failed` is the log message of a panic. Returns the error of the work, or
-/// ours when it panics.
+/// Runs work to its end, as its own task, even when its caller leaves. `failed` is the log message of a
+/// panic, which is an error of ours.
 pub async fn seen_through<T: Send + 'static, F: Future<Output = Result<T>> + Send + 'static>(
     app: &Arc<AdminState>,
     failed: &'static str,
@@ -126,8 +125,7 @@ pub fn parameter<T: FromStr>(context: &Context, name: &str, wanted: &str) -> Res
 /// Requirement of a count or a time.
 pub const WHOLE: &str = "must be a whole number that is not negative";
 
-/// Whether to answer with CSV instead of JSON: by `format`, else by the `Accept` header. Fails on another
-/// format.
+/// Whether to answer with CSV instead of JSON: by `format`, else by the `Accept` header.
 pub fn wants_csv(context: &Context, format: Option<&str>) -> Result<bool> {
     match format {
         Some("csv") => Ok(true),

@@ -1,10 +1,8 @@
-//! `POST /persons/erase` for `offerd person erase`. Streams its answer line by line: progress, then the
-//! receipt. The console's page *Data requests* uses the same functions.
+//! `POST /persons/erase` for `offerd person erase` and the console. Streams progress, then the receipt.
 //!
-//! An erasure runs as its own task to its end, even when the caller leaves. A person may have many leads, so
-//! they are erased in rounds of `limits.leads_erased_at_once`: before each round the audit records the leads
-//! and the receipt (`person.erase`), and after it that they are erased (`person.erased`). The receipt can be
-//! recovered from these records, and they show what a crash has interrupted.
+//! An erasure runs to its end, even when the caller leaves, in rounds of `limits.leads_erased_at_once`:
+//! before each the audit records the leads and the receipt (`person.erase`), and after it that they are
+//! erased (`person.erased`). The receipt, and what a crash has interrupted, can be recovered from these.
 
 use chrono::Utc;
 use futures_util::{StreamExt, stream};
@@ -13,7 +11,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{JoinError, JoinHandle};
 
 use super::audit::audit_by;
-use super::persons::{PersonOrder, PersonRequest, about, carried_out, left_alone_by_all};
+use super::persons::{PersonOrder, PersonRequest, about, carried_out, opt_out_by_all_keys};
 use super::prelude::*;
 use offerd_base::ids;
 use offerd_base::telemetry::metrics::{ERASURE_LEADS_LEFT, LEADS_ERASED};
@@ -67,7 +65,6 @@ pub(super) async fn erase(mut context: Context) -> Result<Reply> {
     Ok(json_lines(lines.chain(ended)))
 }
 
-/// The last lines of an answer.
 fn result_lines(ended: Result<Receipt>) -> Vec<ErasureLine> {
     match ended {
         Ok(mut receipt) => {
@@ -85,7 +82,6 @@ pub(super) async fn erased(app: &Arc<AdminState>, wish: PersonRequest, suppress:
     gone_on(begin(app, wish, suppress)?.ended.await)
 }
 
-/// Starts an erasure, which outlives its caller.
 fn begin(app: &Arc<AdminState>, wish: PersonRequest, suppress: bool) -> Result<RunningErasure> {
     wish.who()?;
     let (told, progress) = unbounded_channel();
@@ -98,7 +94,6 @@ fn gone_on(ended: Result<Result<Receipt>, JoinError>) -> Result<Receipt> {
     ended.map_err(our_fault("an erasure stopped early"))?
 }
 
-/// Leads still to be erased, as counted by the metric.
 struct LeadsToErase(usize);
 
 impl LeadsToErase {
@@ -127,7 +122,7 @@ async fn erase_in_rounds(
     told: &UnboundedSender<ErasureProgress>,
 ) -> Result<Receipt> {
     let about = about(app, wish).await?;
-    let left_alone = if suppress { Some(left_alone_by_all(app, wish, &about.named).await?) } else { None };
+    let left_alone = if suppress { Some(opt_out_by_all_keys(app, wish, &about.named).await?) } else { None };
     let companies = request::companies(&app.engine, &about.found).into_values().collect();
     super::reports::settle(app).await;
     let found = about.found.into_iter().map(|found| found.lead_uuid);
@@ -174,7 +169,6 @@ async fn erase_in_rounds(
     Ok(receipt)
 }
 
-/// Erases the leads of a round, with an audit record before and after.
 async fn erase_round(
     app: &Arc<AdminState>,
     wish: &PersonRequest,
@@ -202,7 +196,6 @@ async fn erase_round(
     Ok(erased)
 }
 
-/// The audit text for leads under a receipt.
 fn named(receipt: Uuid, leads: &[Uuid]) -> String {
     if leads.is_empty() {
         return format!("receipt {receipt}: no lead");

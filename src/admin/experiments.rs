@@ -1,5 +1,4 @@
-//! `GET /experiments`: the state of the experiment rules; `GET /experiments/{rule}`: a comparison of its
-//! variants. For `offerd experiment`.
+//! `GET /experiments`: the experiment rules; `GET /experiments/{rule}`: a comparison of a rule's variants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,8 +18,7 @@ use offerd_insight::sheet;
 use offerd_insight::sheet::{Sheet, figures};
 use offerd_model::record;
 
-/// Tolerance before a rule's start for the arrival of its leads, milliseconds: the clock may have been set
-/// back since.
+/// How long before its rule's start a lead may seem to arrive, milliseconds: clocks are set back.
 const SLACK_MS: i64 = 60 * 60 * 1000;
 
 /// First day of the counts, before any lead.
@@ -113,7 +111,6 @@ pub(super) fn is_test(leads: Option<&str>) -> Result<bool> {
     }
 }
 
-/// The state of all rules, including removed ones that have leads.
 pub(super) async fn standings(app: &Arc<AdminState>) -> Result<Vec<RuleStanding>> {
     let leads = [counted(app, "live").await?, counted(app, "test").await?];
     let configuration = app.engine.configuration();
@@ -159,7 +156,6 @@ fn variant(
     VariantStanding { variant: name.to_owned(), percent, about, leads: of(live), test_leads: of(test) }
 }
 
-/// Leads per variant, from the reports.
 async fn counted(app: &Arc<AdminState>, leads: &str) -> Result<BTreeMap<String, i64>> {
     let reports = reports(app)?;
     let pairs = [("by", "experiment"), ("from", FIRST_DAY), ("leads", leads)];

@@ -63,7 +63,6 @@ impl ReadinessState {
     }
 }
 
-/// The offset of the system clock, in words.
 pub(super) fn clock_remark(standing: ClockStanding) -> Option<String> {
     let written = |off: Duration| humantime::format_duration(Duration::from_secs(off.as_secs()));
     match standing {

@@ -62,7 +62,6 @@ fn known(app: &AdminState, lead: Uuid) -> Result<()> {
     }
 }
 
-/// Looks up something of a lead, on a blocking thread, since feeds may be long.
 async fn found<T: Send + 'static>(
     app: &Arc<AdminState>,
     lead: Uuid,

@@ -2,8 +2,7 @@
 //!
 //! - `GET /` lists the paths
 //! - `GET /livez` answers while the process runs
-//! - `GET /readyz` answers 200 while leads are accepted, with known problems (a damaged store, a wrong
-//!   clock), else 503 with the reason
+//! - `GET /readyz` answers 200 while leads are accepted, with known problems, else 503 with the reason
 //! - `GET /metrics` in the Prometheus text format
 //! - `GET /console` and the paths below it are for browsers, with a sign-in
 //! - The other paths of `ROUTES` are for the command line, authorised by the key of the run file, wherever
@@ -93,7 +92,6 @@ pub struct AdminState {
     /// Created on first use; `None` when the counts cannot be read.
     reports: LazyValue<Option<Reports>>,
     reloader: Reloader,
-    /// Allows one replay at a time.
     replays: Arc<Semaphore>,
     /// Addresses of the other listeners, and the key that authorises commands.
     run_file: RunFile,
@@ -109,11 +107,9 @@ pub struct AdminState {
     console: Console,
     /// Whether long work pauses now and then, because leads are accepted meanwhile.
     rests: bool,
-    /// Which listener serves which path.
     elsewhere: Arc<WrongListenerHint>,
 }
 
-/// A value created on first use.
 type LazyValue<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
 
 impl AdminState {
@@ -152,8 +148,7 @@ impl AdminState {
         }
     }
 
-    /// Adds the parts of a running daemon: its metrics, reloader, subscriptions, alerts, the tail of its log,
-    /// and the paths of its listeners.
+    /// Adds the parts of a running daemon.
     pub fn running(
         self,
         metrics: Handle,
@@ -176,7 +171,6 @@ impl AdminState {
         }
     }
 
-    /// Whether leads are accepted and partners asked about them. Returns the reason why not.
     pub(crate) fn ready(&self) -> Result<(), String> {
         self.health.ready()?;
         self.engine.suppressions.locked().map_or(Ok(()), Err)
@@ -197,7 +191,6 @@ impl AdminState {
     }
 }
 
-/// Every path of the admin listener except the console's.
 const ROUTES: &[AdminRoute] = routes! {
     GET "/" None All [index] "Lists the paths of this listener.";
     GET "/livez" None All [live] "Answers while the process runs.";
@@ -321,7 +314,6 @@ pub fn start(listener: Listener, app: AdminState) -> Admin {
     Admin { stop, thread: std::thread::spawn(serve) }
 }
 
-/// Runs forever; signs users out that another process on the store has changed.
 async fn follow_users(app: Arc<AdminState>) {
     let seen = app.store.changes_of(Topic::Users);
     if !app.store.is_shared() {

@@ -19,7 +19,6 @@ pub(super) async fn nodes(app: &Arc<AdminState>) -> Result<NodeList> {
     })
 }
 
-/// Reports the state of this node to the others, until dropped.
 pub(super) async fn tell(app: Arc<AdminState>) {
     let mut ticks = interval(EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -1,5 +1,4 @@
-//! `GET /partners`, `GET /partners/timing`, `POST /partners/pause`, `POST /partners/resume` for
-//! `offerd partners`, and pauses for the console.
+//! `GET /partners`, `GET /partners/timing`, `POST /partners/pause` and `/resume` for `offerd partners`.
 
 use std::cmp::Reverse;
 
@@ -10,8 +9,7 @@ use offerd_insight::hindsight::timing::timings;
 use offerd_store::pauses::{Pause, ResumeResult};
 use offerd_web::query;
 
-/// Lists seats worst first, and otherwise in file order. A seat whose suppression list is missing counts
-/// among the worst: that is never intended.
+/// Lists seats worst first, among them any whose suppression list is missing; otherwise in file order.
 pub(super) async fn list(context: Context) -> Result<Reply> {
     let mut standings = context.app.engine.standings();
     standings.sort_by_key(|of| Reverse((of.health.health.badness(), of.state == State::ListMissing)));
@@ -32,8 +30,7 @@ operations! {
     resume(context, what: Pausable) => resumed(&context.app, &what, &AuditActor::of_command(&context)).await?;
 }
 
-/// Pauses a partner or product type of the book, until it is resumed. Fails when it is not in the book, or
-/// with an internal error.
+/// Pauses a partner or product type of the book, until it is resumed.
 pub(super) async fn paused(app: &AdminState, what: &Pausable, actor: &AuditActor) -> Result<Pause> {
     if let Some((attribute, fault)) = what.fault(&app.engine.book()) {
         return Err(Failure::bad_attribute(attribute, fault));

@@ -1,5 +1,4 @@
-//! The console's password: its sources and its requirements. Like the console's secret it is kept as a digest
-//! only.
+//! The console's password: its sources and its requirements. Kept as a digest only.
 
 use std::env;
 use std::fmt;
@@ -10,10 +9,8 @@ use sha2::{Digest, Sha256};
 
 use offerd_base::regular_file;
 
-/// Name of its systemd credential.
 const CREDENTIAL: &str = "offerd-console-password";
 
-/// Minimum length, characters.
 const FEWEST: usize = 12;
 
 const FILE_BYTES_MAX: u64 = 4096;
@@ -32,8 +29,7 @@ pub struct Passwords {
 }
 
 impl PasswordDigest {
-    /// Reads the password from `file`, or else from the systemd credential `offerd-console-password`. `None`
-    /// if neither exists.
+    /// Reads the password from `file`, or else from the systemd credential `offerd-console-password`, if any.
     ///
     /// # Errors
     /// Returns why it cannot be used.

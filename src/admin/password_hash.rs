@@ -1,7 +1,6 @@
 //! Password hashes of users, by argon2id, on blocking threads with limited concurrency.
 //!
-//! A hash takes about 20 ms of a core and 19 MiB of memory, with the parameters recommended by OWASP; each
-//! hash contains its parameters.
+//! A hash takes about 20 ms of a core and 19 MiB of memory, with the parameters recommended by OWASP.
 
 use std::sync::LazyLock;
 

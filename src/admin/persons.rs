@@ -8,7 +8,7 @@ use tokio::runtime::Handle;
 use super::command::seen_through;
 use super::prelude::*;
 use super::reasons::{names_nobody, names_them, reason_given};
-use super::suppressions::{digest, leave_alone, load, not_left_alone};
+use super::suppressions::{add_opt_outs, digest, load, opt_out_failed};
 use offerd_engine::matching::MatchingEngine;
 use offerd_engine::records::contacts::KINDS;
 use offerd_insight::persons::request::{
@@ -44,7 +44,6 @@ pub struct OptOutChange {
     pub was_suppressed: bool,
 }
 
-/// A validated request about a person, with its actor.
 #[derive(Clone)]
 pub(super) struct PersonRequest {
     pub(super) by: AuditActor,
@@ -76,7 +75,7 @@ impl PersonRequest {
     }
 
     /// Whether the person is opted out under this very key; other keys of theirs are not checked.
-    pub(super) fn is_left_alone(&self, engine: &MatchingEngine) -> bool {
+    pub(super) fn is_opted_out(&self, engine: &MatchingEngine) -> bool {
         engine.suppressions.now().left_alone.has_any(self.kind, [&self.digest])
     }
 
@@ -90,7 +89,6 @@ impl PersonRequest {
     }
 }
 
-/// Finds the leads of a person. Fails when they cannot be read, or the audit cannot be written.
 pub(super) async fn found(app: &Arc<AdminState>, wish: PersonRequest) -> Result<Vec<FoundLead>> {
     seen_through(app, UNREAD, async move |app| {
         let found = about(&app, &wish).await?.found;
@@ -102,7 +100,6 @@ pub(super) async fn found(app: &Arc<AdminState>, wish: PersonRequest) -> Result<
     .await
 }
 
-/// Exports all data on a person. Fails when it cannot be read, or the audit cannot be written.
 pub(super) async fn copied(app: &Arc<AdminState>, wish: PersonRequest) -> Result<request::PersonExport> {
     seen_through(app, UNREAD, async move |app| {
         let found = about(&app, &wish).await?.found;
@@ -115,8 +112,7 @@ pub(super) async fn copied(app: &Arc<AdminState>, wish: PersonRequest) -> Result
     .await
 }
 
-/// Finds the leads of a person; refuses a reason that identifies them. Fails when some of their leads may be
-/// damaged, unless that is accepted.
+/// Finds the leads of a person; refuses a reason that identifies them, and leads that may be damaged.
 pub(super) async fn about(app: &Arc<AdminState>, wish: &PersonRequest) -> Result<PersonLeads> {
     let (who, reason) = (wish.who()?, wish.reason.clone().unwrap_or_default());
     let about = carried_out(app, move |engine, runtime| {
@@ -138,13 +134,13 @@ pub(super) async fn about(app: &Arc<AdminState>, wish: &PersonRequest) -> Result
 }
 
 /// Opts a person out under every key that their leads contain; returns the counts by kind.
-pub(super) async fn left_alone_by_all(
+pub(super) async fn opt_out_by_all_keys(
     app: &Arc<AdminState>,
     wish: &PersonRequest,
     named: &OptOutDigests,
 ) -> Result<OptOutCounts> {
     for (kind, digests) in named.iter().filter(|(_, digests)| !digests.is_empty()) {
-        leave_alone(&app.engine, *kind, &Vec::from_iter(digests.iter().copied())).await?;
+        add_opt_outs(&app.engine, *kind, &Vec::from_iter(digests.iter().copied())).await?;
     }
     load(app).await?;
     let (listed, reason) = (OptOutCounts::of(named), wish.reason.as_deref());
@@ -154,11 +150,10 @@ pub(super) async fn left_alone_by_all(
     Ok(listed)
 }
 
-/// Opts a person out. Returns the fault of the key or of the store.
 pub(super) async fn suppressed(app: &Arc<AdminState>, wish: PersonRequest) -> Result<()> {
     seen_through(app, "a person could not be opted out", async move |app| {
         named_nowhere(&app, &wish).await?;
-        leave_alone(&app.engine, wish.kind, &[wish.digest]).await?;
+        add_opt_outs(&app.engine, wish.kind, &[wish.digest]).await?;
         load(&app).await?;
         let (kind, reason) = (wish.kind.word(), wish.reason.as_deref());
         let note = note!("person.suppress", kind, reason, "person opted out");
@@ -174,7 +169,7 @@ pub(super) async fn unsuppressed(app: &Arc<AdminState>, wish: PersonRequest) -> 
         named_nowhere(&app, &wish).await?;
         let key_file = &app.engine.suppressions.key_file;
         let done = left_alone::ask_again(&app.store, key_file, wish.kind, &wish.digest).await;
-        let was_suppressed = done.map_err(not_left_alone)?;
+        let was_suppressed = done.map_err(opt_out_failed)?;
         load(&app).await?;
         let (kind, reason) = (wish.kind.word(), wish.reason.as_deref());
         let note = note!("person.unsuppress", kind, reason, "a person may be asked about again");
@@ -184,8 +179,7 @@ pub(super) async fn unsuppressed(app: &Arc<AdminState>, wish: PersonRequest) -> 
     .await
 }
 
-/// Checks that the reason does not identify the person of the leads found. Passes when they cannot be looked
-/// up.
+/// Checks that the reason does not identify the person of the leads found.
 async fn named_nowhere(app: &Arc<AdminState>, wish: &PersonRequest) -> Result<()> {
     let is_contact = KINDS.contains(&wish.kind);
     let wish = PersonRequest { despite_damage: true, ..wish.clone() };

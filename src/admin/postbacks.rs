@@ -1,5 +1,4 @@
-//! `GET /postbacks`, `GET /postbacks/{name}/dead`, `POST /postbacks/{name}/retry`,
-//! `POST /postbacks/{name}/test` for `offerd postbacks`, and the actions that the console shares.
+//! `/postbacks` and below, for `offerd postbacks`, and the actions that the console shares.
 
 use super::prelude::*;
 use offerd_outbound::postbacks::{self, Retried, Retry, Subscription, Trial};
@@ -45,7 +44,6 @@ pub(super) async fn retried(
     Ok(retried)
 }
 
-/// Sends a test event to a subscription. Returns why it was not sent.
 pub(super) async fn tried(app: &AdminState, actor: &AuditActor, to: &Subscription) -> Result<Trial, String> {
     let name = &to.name;
     let note = note!("postbacks.test", subscription = name, "test event sent").about(name);
@@ -53,7 +51,6 @@ pub(super) async fn tried(app: &AdminState, actor: &AuditActor, to: &Subscriptio
     postbacks::try_out(to).await
 }
 
-/// The subscription of a path. Fails when there is none of this name.
 pub(super) fn named(app: &AdminState, params: &Params) -> Result<Arc<Subscription>> {
     let known = app.subscriptions().named(params.get("name").unwrap_or_default()).cloned();
     known.ok_or_else(|| Failure::unknown("There is no subscription with this name"))

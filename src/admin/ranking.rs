@@ -30,7 +30,6 @@ pub(super) fn wanted(query: &[(String, String)]) -> Result<RankingFilter> {
     Ok(wanted)
 }
 
-/// The learned conversion rates. Fails when they cannot be read, or there is no such company or partner.
 pub(super) async fn report(app: &AdminState, wanted: RankingFilter) -> Result<RankingReport> {
     let none = || unavailable("The ranking data cannot be read; see the log");
     let rankings: Rankings = app.engine.rankings.clone().ok_or_else(none)?;
@@ -47,7 +46,6 @@ pub(super) async fn report(app: &AdminState, wanted: RankingFilter) -> Result<Ra
     Ok(report)
 }
 
-/// Refuses an unknown name, and suggests a similar one.
 fn known(attribute: &str, name: Option<&str>, all: Vec<String>) -> Result<()> {
     let Some(name) = name.filter(|name| !all.iter().any(|known| known == name)) else { return Ok(()) };
     let near = did_you_mean(nearest(name, all.iter().map(String::as_str)));

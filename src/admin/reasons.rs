@@ -1,5 +1,4 @@
-//! Reasons for actions in the audit. The audit outlives the person's data, so a reason must not identify the
-//! person.
+//! Reasons in the audit. It outlives the person's data, so a reason must not identify the person.
 
 use super::command::Result;
 use offerd_model::{Attribute, AttributeValue, Lead, plain_text};
@@ -27,8 +26,7 @@ const NAMES: [&str; 4] = [
     "coApplicantInformation.lastName",
 ];
 
-/// Checks that a reason is meaningful and contains no address or number. Fails when it is empty or too long,
-/// or contains an email address or a possible phone number.
+/// Checks that a reason is meaningful, and contains no email address or possible phone number.
 pub(super) fn reason_given(reason: &str) -> Result<&str> {
     let reason = reason.trim();
     if reason.is_empty() || reason.chars().count() > REASON_CHARS {
@@ -51,7 +49,6 @@ pub(super) fn reason_given(reason: &str) -> Result<&str> {
     Ok(reason)
 }
 
-/// Checks that a reason contains no name of these leads. Fails when it contains one.
 pub(super) fn names_nobody<'l>(reason: &str, leads: impl IntoIterator<Item = &'l Lead>) -> Result<()> {
     let named = |lead: &Lead| {
         let attributes = NAMES.iter().filter_map(|path| Attribute::named(path)?.read(lead));
@@ -65,7 +62,6 @@ pub(super) fn names_nobody<'l>(reason: &str, leads: impl IntoIterator<Item = &'l
     }
 }
 
-/// Whether a reason contains a name, or a word of it, as separate words.
 pub(super) fn has_name(reason: &str, name: &str) -> bool {
     let (reason, name) = (spaced(reason), spaced(name));
     let has_word = |word: &str| reason.contains(&format!(" {word} "));

@@ -17,8 +17,7 @@ pub(super) async fn reload(context: Context) -> Result<Reply> {
     Ok(Reply::json(&outcome)?.status(status))
 }
 
-/// Reloads settings and partner files. Fails when it cannot be audited, or the daemon is stopping and reloads
-/// no more.
+/// Reloads settings and partner files. Fails when it cannot be audited, or the daemon is stopping.
 pub(super) async fn reloaded(app: &Arc<AdminState>, actor: &AuditActor) -> Result<ReloadOutcome> {
     app.note(actor, note!("reload", "reload asked for")).await?;
     let outcome = app.reloader.reload().await.ok_or_else(|| Failure::overloaded(1))?;

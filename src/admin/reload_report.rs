@@ -1,6 +1,4 @@
-//! Requests and results of a reload: what changed, or what is wrong.
-//!
-//! The caller has a [`Reloader`]; the daemon serves the [`Requests`] one by one.
+//! Requests and results of a reload: the caller has a [`Reloader`]; the daemon serves the [`Requests`].
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
@@ -87,7 +85,6 @@ impl From<&Book> for BookFigures {
     }
 }
 
-/// Capacity of the queue of reloads; further callers wait for a place.
 const WAITING: usize = 16;
 
 /// Requests reloads of the daemon. Cheap to clone.

@@ -1,6 +1,5 @@
-//! `POST /replay` for `offerd replay`. Streams its answer line by line: progress, then the report.
-//!
-//! One replay runs at a time, on a blocking thread; it ends when the client disconnects.
+//! `POST /replay` for `offerd replay`. Streams progress, then the report. One replay runs at a time, on a
+//! blocking thread; it ends when the client disconnects.
 
 use futures_util::stream;
 use tokio::sync::OwnedSemaphorePermit;
@@ -11,7 +10,6 @@ use offerd_insight::hindsight::replay::{
     ReplayProgress, ReplayReport, ReplaySelection, TableReplay, book_of,
 };
 
-/// Longest body, which has the partner files.
 const MAX_BODY_BYTES: usize = 64 << 20;
 
 const RETRY_AFTER_S: u32 = 10;
@@ -38,7 +36,6 @@ pub enum ReplayLine {
     Failed(String),
 }
 
-/// A running replay, one step per line; the permit keeps others from starting.
 type RunningReplay = (TableReplay, Steps, OwnedSemaphorePermit);
 
 pub(super) async fn replay(mut context: Context) -> Result<Reply> {

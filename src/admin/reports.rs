@@ -1,5 +1,4 @@
-//! `GET /report`, for `offerd report` and other tools; `POST /report/rebuild`, which streams its answer line
-//! by line: progress, then the result.
+//! `GET /report` for `offerd report`; `POST /report/rebuild`, which streams progress, then the result.
 
 use futures_util::stream;
 use tokio::sync::OwnedSemaphorePermit;
@@ -48,8 +47,7 @@ pub(super) fn reports(app: &AdminState) -> Result<Reports> {
     app.reports.clone().ok_or_else(none)
 }
 
-/// Flushes the report counts before an erasure. A failure or a timeout does not stop the erasure; the leads
-/// then count without their details.
+/// Flushes the report counts before an erasure, which goes on in any case.
 pub(super) async fn settle(app: &AdminState) {
     let Some(reports) = app.reports.clone() else { return };
     let settling = tokio::spawn(async move {
@@ -61,8 +59,7 @@ pub(super) async fn settle(app: &AdminState) {
     let _ = tokio::time::timeout(SETTLED_WITHIN, settling).await;
 }
 
-/// Makes the report of some query parameters, on a blocking thread. 422 with all faults of the parameters;
-/// 503 while the maximum number of reports is being made.
+/// Makes a report. 422 with all faults of the parameters; 503 while the maximum number is being made.
 pub(super) async fn made(app: &Arc<AdminState>, pairs: &[(String, String)]) -> Result<Report> {
     let reports = reports(app)?;
     let query = reports.query(pairs).map_err(unfit)?;
@@ -112,8 +109,7 @@ pub(super) async fn rebuild(context: Context) -> Result<Reply> {
     Ok(json_lines(stream::unfold(under_way, |under_way| async { Some(go_on(under_way?).await) })))
 }
 
-/// Refuses a rebuild unless this process counts: in a shared database only the leader does, or a command
-/// while no node runs.
+/// Refuses a rebuild unless this process counts: in a shared database only the leader does.
 fn refuse_unless_it_leads(app: &AdminState) -> Result<()> {
     let store = &app.store;
     if store.leads() || store.is_alone() {

@@ -1,5 +1,4 @@
-//! The admin routes over a stopped daemon's store, in the process of the command and without a listener: the
-//! same requests with the same answers.
+//! The admin routes over a stopped daemon's store, in the process of the command, without a listener.
 
 use bytes::Bytes;
 use hyper::{Request, Response};

@@ -64,8 +64,7 @@ pub(super) async fn check(context: Context) -> Result<Reply> {
 }
 
 impl StoreReport {
-    /// Reads every record, verifies the audit chain, and checks that the opt-outs are complete. Fails when
-    /// the disk cannot be read.
+    /// Reads every record, verifies the audit chain, and checks that the opt-outs are complete.
     pub(super) fn of(store: &Store) -> Result<Self, ReadError> {
         let mut report = Self::from(store.check()?);
         let AuditVerdict { broken, gaps, .. } = AuditLog::of(store.clone()).verify()?;
@@ -88,7 +87,6 @@ impl StoreReport {
     }
 }
 
-/// The result, or `None` for a corrupt record, which the check reports itself.
 fn unless_broken<T>(read: Result<T, ReadError>) -> Result<Option<T>, ReadError> {
     match read {
         Err(ReadError::Broken(_)) => Ok(None),

@@ -1,5 +1,4 @@
-//! `GET`, `POST /suppressions`, `DELETE /suppressions/{name}`, `POST /suppressions/confirm`,
-//! `POST /suppressions/naming`, for `offerd suppressions` and `offerd explain`.
+//! `/suppressions` and the paths below it, for `offerd suppressions` and `offerd explain`.
 
 use super::prelude::*;
 use offerd_engine::matching::MatchingEngine;
@@ -88,7 +87,7 @@ pub(super) async fn add(mut context: Context) -> Result<Reply> {
         digests.map_err(|what| Failure::bad_attribute("digests", format!("must each be {what}")))?;
     let engine = Arc::clone(&context.app.engine);
     if name == EVERYWHERE {
-        leave_alone(&engine, kind, &digests).await?;
+        add_opt_outs(&engine, kind, &digests).await?;
     } else {
         put(engine.records.store.clone(), &name, kind, &digests).await?;
     }
@@ -127,7 +126,7 @@ pub(super) async fn remove(context: Context) -> Result<Reply> {
 pub(super) async fn confirm(context: Context) -> Result<Reply> {
     let engine = &context.app.engine;
     let confirmed = left_alone::confirm(&context.app.store, &engine.suppressions.key_file).await;
-    let found = confirmed.map_err(not_left_alone)?;
+    let found = confirmed.map_err(opt_out_failed)?;
     if found {
         load(&context.app).await?;
         let note = note!("suppressions.confirm", "suppression lists confirmed as they are");
@@ -152,19 +151,17 @@ async fn put(store: Store, name: &str, kind: SuppressionKind, digests: &[Suppres
     })
 }
 
-/// Adds to the opt-outs, which apply to all partners.
-pub(super) async fn leave_alone(
+pub(super) async fn add_opt_outs(
     engine: &MatchingEngine,
     kind: SuppressionKind,
     digests: &[SuppressionDigest],
 ) -> Result<()> {
     let (store, key_file) = (&engine.records.store, &engine.suppressions.key_file);
     let added = left_alone::leave_alone(store, key_file, kind, digests).await;
-    added.map_err(not_left_alone)
+    added.map_err(opt_out_failed)
 }
 
-/// 503, with the fault of the key or of the store.
-pub(super) fn not_left_alone(failure: OptOutError) -> Failure {
+pub(super) fn opt_out_failed(failure: OptOutError) -> Failure {
     match failure {
         OptOutError::Locked(told) => unavailable(told),
         OptOutError::Store(failure) => unwritten("the opt-out list", &failure),
@@ -184,7 +181,6 @@ pub(super) async fn naming(mut context: Context) -> Result<Reply> {
     Reply::json(&context.app.engine.suppressions.now().naming(&Digests::new(&lead)))
 }
 
-/// Reloads the lists from the store, on a blocking thread.
 pub(super) async fn load(app: &Arc<AdminState>) -> Result<()> {
     let read = |app: &AdminState| app.engine.suppressions.load(&app.store);
     let loaded = app.reading("the suppression lists could not be read", read).await?;

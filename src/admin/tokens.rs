@@ -1,5 +1,4 @@
-//! `GET`, `POST /tokens`, `DELETE /tokens/{id}` for `offerd token`. A key ring holds the tokens of companies
-//! and of partners.
+//! `GET`, `POST /tokens`, `DELETE /tokens/{id}` for `offerd token`: tokens of companies and partners.
 
 use super::prelude::*;
 use offerd_store::partner_keys::{NewPartnerKey, PartnerKeys};

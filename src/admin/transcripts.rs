@@ -24,8 +24,7 @@ operations! {
     };
 }
 
-/// The unredacted transcripts of a table, or of one partner, with an audit record of the reason. Returns the
-/// errors of [`found`] and [`reveal_reason`], or a failed audit record.
+/// The unredacted transcripts of a table, or of one partner, with an audit record of the reason.
 pub(super) async fn revealed(
     app: &Arc<AdminState>,
     actor: &AuditActor,
@@ -43,8 +42,7 @@ pub(super) async fn revealed(
     Ok(transcript)
 }
 
-/// Checks the reason for a reveal of a lead. Returns its fault, or a failure to read the lead, without which
-/// it cannot be checked for names.
+/// Checks the reason for a reveal of a lead, which it must not identify.
 pub(super) async fn reveal_reason<'r>(app: &Arc<AdminState>, lead: Uuid, reason: &'r str) -> Result<&'r str> {
     let reason = reason_given(reason)?;
     let read = move |app: &AdminState| reading::lead(&app.store, lead);
@@ -59,8 +57,6 @@ fn partners_of(transcript: &TableTranscript) -> String {
     partners.join(", ")
 }
 
-/// Reads the transcripts of a table, on a blocking thread. Fails when there is no such table, or it cannot be
-/// read.
 pub(super) async fn found(
     app: &Arc<AdminState>,
     uuid: Uuid,

@@ -1,5 +1,4 @@
-//! `GET`, `POST /users`, `POST`, `DELETE /users/{name}`, `POST /users/{name}/invitation` for `offerd user`,
-//! and changes to users, for the console too.
+//! `/users` and the paths below it for `offerd user`, and changes to users, for the console too.
 
 use super::console::links::{ConsoleLink, invitation};
 use super::password_hash;
@@ -82,7 +81,6 @@ pub(super) fn all(app: &AdminState) -> Result<Vec<ListedUser>> {
     Ok(users.into_iter().map(ListedUser::from).collect())
 }
 
-/// Adds a user. Fails when the name is taken, the name or password is invalid, or with an internal error.
 pub(super) async fn add(app: &AdminState, actor: &AuditActor, new: NewUser) -> Result<UserRecord> {
     let NewUser { name, role, password } = new;
     if let Some(fault) = Users::fault(&name) {
@@ -107,8 +105,7 @@ pub(super) async fn add(app: &AdminState, actor: &AuditActor, new: NewUser) -> R
     Ok(user)
 }
 
-/// Changes a user and ends their sessions: when this returns, the old permissions no longer apply. Fails when
-/// there is no such user, the password is invalid, or with an internal error.
+/// Changes a user and ends their sessions: when this returns, the old permissions no longer apply.
 pub(super) async fn change(
     app: &AdminState,
     actor: &AuditActor,
@@ -136,7 +133,6 @@ pub(super) async fn change(
     Ok(user)
 }
 
-/// Removes a user, and ends their sessions. True if the user existed.
 pub(super) async fn remove(app: &AdminState, actor: &AuditActor, name: &str) -> Result<bool> {
     let Some(known) = find(app, name)? else { return Ok(false) };
     let note = note!("user.remove", user = known.name, "user removed").about(&known.name);
@@ -145,8 +141,7 @@ pub(super) async fn remove(app: &AdminState, actor: &AuditActor, name: &str) -> 
     Ok(true)
 }
 
-/// A one-time sign-in link with which a user sets a password. Fails when there is no such user, or the
-/// account is disabled.
+/// A one-time sign-in link with which a user sets a password. Fails for a disabled account.
 pub(super) async fn invited(app: &AdminState, actor: &AuditActor, name: &str) -> Result<ConsoleLink> {
     let user = known(app, name)?;
     if user.disabled {
@@ -162,12 +157,10 @@ pub(super) fn known(app: &AdminState, name: &str) -> Result<UserRecord> {
     find(app, name)?.ok_or_else(|| Failure::unknown(&format!("There is no user `{}`", printable(name))))
 }
 
-/// A user, if it exists. Fails when the record cannot be read.
 pub(super) fn find(app: &AdminState, name: &str) -> Result<Option<UserRecord>> {
     Ok(find_also_removed(app, name)?.filter(|user| !user.removed))
 }
 
-/// Like `find`, but includes removed users. Fails when the record cannot be read.
 pub(super) fn find_also_removed(app: &AdminState, name: &str) -> Result<Option<UserRecord>> {
     Users::of(app.store.clone()).find_also_removed(name).map_err(|failure: ReadError| {
         error!(%failure, "a user could not be read");

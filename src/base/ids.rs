@@ -1,8 +1,6 @@
-//! Ids, created only here. Each has bits of its own from the system's generator, fresh for every id that must
-//! not be guessable. Ids derived from a name are public.
-//!
-//! An app with a shipped token may use a lead or a rate table by its uuid, so a uuid must not follow from
-//! anything visible. There is no counter, so no id reveals another. (`uuid`'s `now_v7` counts: left out.)
+//! Ids, created only here. Each has bits of its own from the system's generator, since an app may use a lead
+//! or a rate table by its uuid alone. There is no counter, so no id reveals another (`uuid`'s `now_v7`
+//! counts). Ids derived from a name are public.
 
 use std::cell::RefCell;
 
@@ -50,10 +48,8 @@ pub fn derived(kind: &str, names: &[&str]) -> Uuid {
     Uuid::new_v8(*digest.first_chunk().expect("a digest has 32 bytes"))
 }
 
-/// Bytes from the system's generator.
-///
 /// # Panics
-/// If the system has none: a guessable id is worse than a failed request.
+/// If the system has no randomness: a guessable id is worse than a failed request.
 fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the system's generator gives random bytes");

@@ -1,5 +1,4 @@
-//! Reads files that operators name: as a whole, bounded in size, and never from something that blocks or has
-//! no end, such as a pipe without a writer or a device.
+//! Reads files that operators name: bounded in size, and never from something that blocks or has no end.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};

@@ -1,6 +1,5 @@
-//! The run file: how commands find a running daemon, and prove that they belong to its user. It is beside the
-//! store and readable by its owner only. The daemon holds a lock on it for its lifetime. So a command knows
-//! that the addresses in it are the daemon's, and not those of a process that took them over later.
+//! The run file: how commands find a running daemon, and prove that they belong to its user. The daemon holds
+//! a lock on it, so the addresses in it are the daemon's.
 
 use std::fs::{self, File};
 use std::io;

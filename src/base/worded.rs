@@ -1,7 +1,6 @@
 //! Enumerations whose variants have words.
 
-/// Declares an enumeration without data, and the method that returns the word of a variant:
-/// `Capped "at its cap";`.
+/// Declares an enumeration without data, and the method for a variant's word: `Capped "at its cap";`.
 #[macro_export]
 macro_rules! worded {
     (

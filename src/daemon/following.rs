@@ -1,5 +1,4 @@
-//! Follows changes by other processes: state in memory matches the store within a second of their writes.
-//! Also loads the key of the opt-outs again once it is back.
+//! Follows changes by other processes, within a second, and the return of the key of the opt-outs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +14,6 @@ use offerd_store::{ReadError, Store, Topic};
 /// The topics followed here; tokens and users are followed where they are used.
 const FOLLOWED: [Topic; 3] = [Topic::Pauses, Topic::Suppressions, Topic::Erasures];
 
-/// Interval between checks for the key.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 /// The current change counter of each followed topic. Call it before reading the data.
@@ -23,7 +21,6 @@ pub(super) fn seen(store: &Store) -> [u64; FOLLOWED.len()] {
     FOLLOWED.map(|topic| store.changes_of(topic))
 }
 
-/// Follows changes after `seen`, until the tasks are dropped.
 pub(super) fn follow(
     engine: &Arc<MatchingEngine>,
     [pauses, suppressions, erasures]: [u64; FOLLOWED.len()],
@@ -45,7 +42,6 @@ pub(super) fn follow(
     ]
 }
 
-/// Reads the data again after each change, on a thread that may block.
 async fn read_again(
     engine: Arc<MatchingEngine>,
     topic: Topic,

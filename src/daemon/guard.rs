@@ -1,8 +1,7 @@
 //! The guard: a plain thread that ends the process when nothing else does.
 //!
-//! It needs no runtime, no lock of the store and no disk: signals reach it through a socket, a failure of the
-//! store for good through a flag. From then on the daemon has a time limit for its shutdown; after that the
-//! guard ends it, and logs what was not finished.
+//! It needs no runtime, lock or disk: signals reach it through a socket, a failure of the store for good
+//! through a flag. From then on the daemon has a time limit for its shutdown; after that the guard ends it.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
@@ -27,7 +26,6 @@ const LAST_WORD: Duration = Duration::from_millis(500);
 /// Time limit for ending after a second signal.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
-/// The stage of the daemon's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DaemonStage {
     /// Opens the store and recovers pending work.
@@ -58,8 +56,7 @@ pub(super) struct WatchdogHandle {
 }
 
 impl WatchdogHandle {
-    /// Starts the guard thread. After a signal or a failure of the store for good, the process has `ending`
-    /// plus the time to close the store.
+    /// Starts the guard thread. To end, the process has `ending` plus the time to close the store.
     pub(super) fn post(ending: Duration) -> io::Result<Self> {
         let (heard, told) = UnixStream::pair()?;
         heard.set_read_timeout(Some(LOOK))?;

@@ -1,5 +1,4 @@
-//! Reads and checks settings, partner files and the list of cars together, so that all their faults are
-//! reported at once.
+//! Reads and checks settings, partner files and the list of cars, and reports all faults at once.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -78,7 +77,6 @@ pub fn certificate_days(settings: &Settings) -> Result<Vec<(&'static str, u64)>,
     days.map_err(|found| placed(settings, found))
 }
 
-/// Exports the expiry of the certificates in use as metrics.
 pub(super) fn note_certificates(shown: &Identities) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     for (listener, identity) in shown.shown() {
@@ -94,7 +92,6 @@ pub(super) fn placed(settings: &Settings, found: Vec<(String, String)>) -> Vec<F
     found.into_iter().map(|(key, message)| settings.fault(&key, message)).collect()
 }
 
-/// The fault of the console's password, if one is configured.
 fn password_fault(settings: &Settings) -> Option<Fault> {
     let message = PasswordDigest::find(settings.console.password_file.as_deref()).err()?;
     Some(settings.fault("console.password_file", message))

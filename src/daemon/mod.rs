@@ -1,6 +1,5 @@
 //! The life cycle of the daemon: check the configuration ([`load()`]), bind and open the store (`opened`),
-//! start the threads, recover, serve, and drain at the end (`started`). A SIGHUP or a command reloads
-//! (`reload.rs`).
+//! start, serve and drain (`started`). A SIGHUP or a command reloads (`reload.rs`).
 
 mod descriptors;
 mod following;
@@ -38,8 +37,7 @@ use offerd_base::telemetry;
 /// A fatal error: one sentence with its causes and the remedy.
 type Fatal = String;
 
-/// Runs the daemon until a signal stops it; a reload reads `config` again. Exit code 0 if it drained, 1 if it
-/// failed or had to cut requests.
+/// Runs the daemon until a signal stops it. Exit code 0 if it drained, 1 if it failed or cut requests.
 pub fn run(config: Option<PathBuf>, loaded: Loaded) -> ExitCode {
     run_to_end(config, loaded).unwrap_or_else(|message| {
         error!("{message}");
@@ -85,7 +83,6 @@ struct DaemonTelemetry {
     metrics: telemetry::recorder::Handle,
 }
 
-/// How a started daemon ended.
 enum DaemonEnding {
     /// Everything in flight was answered.
     Drained,
@@ -114,7 +111,6 @@ async fn live(
     started.drain(lost, announce, &mut signals, guard).await
 }
 
-/// Notifies the service manager, if there is one.
 fn notify(states: &[sd_notify::NotifyState]) {
     let _ = sd_notify::notify(states);
 }

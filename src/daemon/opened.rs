@@ -1,5 +1,4 @@
-//! The first two steps: bind the addresses, so that a second daemon ends before it has any effect; then open
-//! the store.
+//! The first steps: bind the addresses, which a second daemon cannot; then open the store.
 
 use tracing::{info, warn};
 
@@ -21,7 +20,6 @@ pub(super) struct BoundListeners {
 }
 
 impl BoundListeners {
-    /// Binds all of them, preferring the service manager's sockets.
     pub(super) fn to(settings: &Settings, mut sockets: Sockets) -> Result<Self, Fatal> {
         let shown = Identities::read(settings).map_err(|faults| {
             let faults = faults.iter().map(|(key, fault)| format!("`{key}`: {fault}"));

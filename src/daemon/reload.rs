@@ -1,5 +1,4 @@
-//! Reloading: reads the partner files and the reloadable settings again, and swaps them as one or not at all.
-//! Everything that can fail happens before the swap.
+//! Reloading: swaps the partner files and the reloadable settings as one, after everything that can fail.
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -51,7 +50,6 @@ pub struct Reloading {
     pub filter: Filter,
 }
 
-/// Why nothing was swapped.
 enum ReloadRefusal {
     Faulty(Vec<Fault>),
     Failed(String),
@@ -167,7 +165,6 @@ fn failed<E: Display>(what: &'static str) -> impl FnOnce(E) -> ReloadRefusal {
     move |failure| ReloadRefusal::Failed(format!("{what}: {failure}"))
 }
 
-/// The fault of files that would remove every partner.
 fn empties(old: &Book, new: &Book, settings: &Settings) -> Option<Fault> {
     let before = old.partners().len();
     (before > 0 && new.seats().is_empty()).then(|| {

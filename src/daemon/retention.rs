@@ -21,8 +21,7 @@ const SELDOM: Duration = Duration::from_secs(60);
 /// How long one pass removes old records from a database before other work has its turn.
 const AT_A_STRETCH: Duration = Duration::from_secs(20);
 
-/// Drops old volumes, or removes old records from a database, for ever; of several processes on a store only
-/// the leader does.
+/// Drops old volumes, or removes old records from a database, for ever, while it leads.
 pub(super) async fn retain(engine: Arc<MatchingEngine>, settings: StoreSettings, audit: AuditSettings) {
     let store = &engine.records.store;
     let mut ticks = interval(settings.volume_age.min(SELDOM));
@@ -80,7 +79,6 @@ async fn prune_audit(engine: &MatchingEngine, keep: Duration) {
 
 /// The limit before which records are too old, and the current time, in Unix milliseconds.
 fn too_old(engine: &MatchingEngine, retention: Duration) -> (u64, i64) {
-    // The store's clock: a machine's clock set into the future makes no record old.
     let now_ms = engine.records.store.now_ms();
     let retention_ms = u64::try_from(retention.as_millis()).unwrap_or(u64::MAX);
     (now_ms.cast_unsigned().saturating_sub(retention_ms), now_ms)

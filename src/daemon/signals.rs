@@ -10,7 +10,6 @@ pub(super) struct Signals {
     hang_up: Signal,
 }
 
-/// The request that a signal makes.
 #[derive(PartialEq, Eq)]
 pub(super) enum SignalRequest {
     Stop,

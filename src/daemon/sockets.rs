@@ -1,7 +1,5 @@
-//! Sockets that the service manager holds open across a restart, so that no connection is refused meanwhile.
-//!
-//! Each has the name of a listener (`FileDescriptorName=` of its unit) and takes precedence over that
-//! listener's address in the settings.
+//! Sockets that the service manager holds open across a restart. Each has the name of a listener
+//! (`FileDescriptorName=` of its unit) and takes precedence over that listener's address in the settings.
 
 use std::net::{SocketAddr, TcpListener};
 
@@ -17,8 +15,7 @@ const LISTENERS: [&str; 3] = ["api", "integrations", "admin"];
 pub struct Sockets(Vec<(String, TcpListener)>);
 
 impl Sockets {
-    /// Takes the sockets passed to this process. A second call finds none. Call it before there are other
-    /// threads: it clears environment variables.
+    /// Takes the sockets passed to this process, once and before other threads: it clears variables.
     pub fn inherit() -> Result<Self, String> {
         let named = sd_notify::listen_fds_with_names()
             .map_err(|error| format!("cannot use the service manager's sockets: {error}"))?;
@@ -66,7 +63,6 @@ fn listening(name: &str, socket: &TcpListener) -> Result<(), String> {
     }
 }
 
-/// Checks that every name is a listener's, and none occurs twice.
 fn fitting<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), String> {
     let mut seen = Vec::new();
     for name in names {

@@ -1,5 +1,4 @@
-//! The daemon from start to drain: [`Started::from`] starts it, [`Started::serve`] runs it, and
-//! [`Started::drain`] ends it.
+//! The daemon from start to drain.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -55,7 +54,6 @@ use offerd_store::tokens::Tokens;
 use offerd_store::{Commit, Store};
 use offerd_web::{CorsVendorPolicy, Drained, Listener, WrongListenerHint};
 
-/// Time limit for returning cap reservations.
 const GIVING_BACK: Duration = Duration::from_secs(5);
 
 pub(super) struct Started {
@@ -68,7 +66,6 @@ pub(super) struct Started {
     public: Public,
     /// Background tasks, until the store closes.
     aside: Vec<JoinHandle<()>>,
-    /// The workers that push to receivers.
     workers: [Worker; 2],
     reloading: Reloading,
     reloads: Requests,
@@ -76,7 +73,6 @@ pub(super) struct Started {
     reports: Reports,
 }
 
-/// The listeners that accept leads.
 struct Public {
     serving: [JoinHandle<std::io::Result<Drained>>; 2],
     stop: watch::Sender<bool>,
@@ -174,7 +170,6 @@ impl Started {
     }
 
     /// Reports not ready for a while, answers requests in flight, releases every table, and closes the store.
-    /// A second signal ends the process at once.
     pub(super) async fn drain(
         self,
         lost: Option<String>,
@@ -260,7 +255,6 @@ impl Public {
         Self { serving, stop }
     }
 
-    /// Answers requests in flight; returns whether any was cut.
     async fn drain(self) -> bool {
         self.stop.send_replace(true);
         let [api, integrations] = self.serving;
@@ -269,7 +263,6 @@ impl Public {
     }
 }
 
-/// The application of the public listeners, with the handle that swaps its list of cars.
 fn public_app(
     vehicles: Vehicles,
     matchmaker: &Matchmaker,
@@ -284,7 +277,6 @@ fn public_app(
     (vehicles, Arc::new(app))
 }
 
-/// The paths of each listener, for hints on requests to the wrong one.
 fn elsewhere() -> Arc<WrongListenerHint> {
     let public = |routes: &[offerd_http::routes::ApiRoute]| routes.iter().map(|route| route.path).collect();
     let listeners = [
@@ -299,7 +291,6 @@ fn counts(engine: &MatchingEngine, settings: &Settings) -> Result<Reports, Fatal
     Reports::of(engine.records.clone(), settings.reports.clone()).map_err(|error| error.to_string())
 }
 
-/// Starts the background tasks, which run until the drain.
 fn aside(
     settings: &Settings,
     matchmaker: &Matchmaker,
@@ -327,7 +318,6 @@ fn aside(
     aside
 }
 
-/// A function that measures how long new work queues.
 fn queueing(app: &offerd_http::ApiState) -> impl Fn() -> Duration + Send + Sync + use<> {
     let gate = Arc::clone(&app.gate);
     move || gate.queueing()
@@ -354,7 +344,6 @@ async fn subscribed(
     Ok(watch::channel(Arc::new(subscriptions)))
 }
 
-/// Evaluates alerts, on a dedicated thread.
 fn keep_alerts(
     engine: &Arc<MatchingEngine>,
     settings: &watch::Receiver<Arc<Settings>>,
@@ -373,8 +362,7 @@ fn keep_alerts(
     Ok((board, running))
 }
 
-/// Greets the operator of a new store with first tokens, and warns about branding and ranking for companies
-/// without a token.
+/// Creates first tokens for a new store, and warns about branding and ranking for companies without one.
 async fn welcome(
     settings: &Settings,
     (store, tokens): (&Store, &Tokens),
@@ -410,8 +398,7 @@ async fn welcome(
     Ok(())
 }
 
-/// Records a reload by signal in the audit. A failure does not prevent the reload: permission to send signals
-/// implies more.
+/// Records a reload by signal in the audit, if possible: permission to send signals implies more.
 async fn note_signal(store: &Store) {
     let entry = AuditEntry::of_machine("SIGHUP".to_owned(), "signal", "reload");
     if let Err(failure) = AuditLog::of(store.clone()).commit(Commit::new(), entry).await {
@@ -477,7 +464,6 @@ fn engine(
     Ok(engine)
 }
 
-/// Traces to the collector in the settings, and the task that delivers them.
 fn traces(settings: &Settings) -> Result<(Traces, Option<SpanExportTask>), Fatal> {
     let Some(endpoint) = &settings.tracing.otlp_endpoint else { return Ok(Default::default()) };
     let (traces, delivery) = Traces::to(endpoint, settings.tracing.sampled_percent)

@@ -1,5 +1,4 @@
-//! The engine's threads: each is an arbiter with its own runtime, for connections, leads, actors, calls and
-//! timers.
+//! The engine's threads, each an arbiter with its own runtime, for connections, actors, calls and timers.
 
 use std::thread::available_parallelism;
 
@@ -8,7 +7,6 @@ use actix_rt::{Arbiter, ArbiterHandle};
 use offerd_store::answer_commits_here;
 use offerd_web::Threads;
 
-/// The threads, joined at the end.
 pub(super) struct EngineThreads(Vec<Arbiter>);
 
 impl EngineThreads {
@@ -22,7 +20,6 @@ impl EngineThreads {
         Self(arbiters)
     }
 
-    /// The arbiters on which actors start.
     pub(super) fn arbiters(&self) -> Vec<ArbiterHandle> {
         self.0.iter().map(Arbiter::handle).collect()
     }

@@ -1,6 +1,5 @@
-//! The service manager's watchdog: it is fed only after a small write that the store has made durable.
-//!
-//! A daemon whose disk hangs or has failed stops feeding it, and the service manager restarts it.
+//! The service manager's watchdog: fed only after a small durable write, so a daemon whose disk hangs or has
+//! failed is restarted.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -15,8 +14,7 @@ const BEATS: u32 = 3;
 /// Key of the time of the last write, of each process that shares the store.
 const HEARTBEAT: &[u8] = b"heartbeat";
 
-/// Calls `alive` after each write that was durable within the watchdog's time limit, until the store is
-/// closed.
+/// Calls `alive` after each write that was durable in time, until the store is closed.
 pub async fn watch(store: Store, within: Duration, mut alive: impl FnMut()) {
     let mut beats = interval(within / BEATS);
     beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -36,7 +34,6 @@ pub async fn watch(store: Store, within: Duration, mut alive: impl FnMut()) {
     }
 }
 
-/// Writes the time. Once this returns `Ok`, it survives a power cut.
 async fn beat(store: &Store) -> Result<(), CommitError> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);

@@ -1,4 +1,4 @@
-//! Unpacks the files of Swagger UI that `/docs` loads. The binary holds these alone: the whole archive would add 2.5 MB.
+//! Unpacks the files of Swagger UI that `/docs` loads; the whole archive would add 2.5 MB to the binary.
 
 use std::fs::File;
 use std::io::{self, Cursor};

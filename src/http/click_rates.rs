@@ -1,7 +1,5 @@
-//! Rate limits of clicks on offers, of offer pages, and of prefill look-ups.
-//!
-//! They hold for every client, exempt networks included, since a click needs no token: they slow down
-//! guessing of addresses and prefill tokens, and bound the records of repeated clicks.
+//! Rate limits of clicks on offers, of offer pages, and of prefill look-ups. They hold for every client,
+//! since these need no token: they slow down guessing, and bound the records of repeated clicks.
 
 use std::hash::Hash;
 use std::net::IpAddr;

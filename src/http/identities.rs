@@ -11,8 +11,7 @@ pub struct Identities(Vec<(&'static str, TlsIdentity)>);
 pub type Renewals = Vec<(&'static str, Renewal)>;
 
 impl Identities {
-    /// Reads the certificates and keys of the settings. Each error has a key of the settings and names the
-    /// file.
+    /// Reads the certificates and keys of the settings. Each error has a key of the settings.
     pub fn read(settings: &Settings) -> Result<Self, Vec<(String, String)>> {
         let Settings { api, integrations, admin, .. } = settings;
         let listeners = [("api", &api.tls), ("integrations", &integrations.tls), ("admin", &admin.tls)];

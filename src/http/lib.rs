@@ -1,8 +1,7 @@
 //! The public interface: its paths ([`routes`]) and their handlers, by edition.
 //!
 //! [`current`] has the handlers; [`v1`] translates requests and answers of the older edition. [`openapi`]
-//! describes the interface. Handlers are thin: they identify the caller, read the body, call the matchmaker
-//! or the store, and return a reply. [`offerd_web`] serves the requests.
+//! describes the interface, and [`offerd_web`] serves it.
 
 pub mod click_rates;
 pub mod current;

@@ -1,5 +1,4 @@
-//! Every path of the public interface, with its handler and its description for [`super::openapi`]. A new
-//! path needs a line in the handbook (`src/handbook/client.md`); a test checks it.
+//! Every path of the public interface. A new path needs a line in the handbook (`src/handbook/client.md`).
 
 use hyper::StatusCode;
 use utoipa::openapi::path::{ParameterIn, ParameterStyle};

@@ -1,5 +1,4 @@
-//! The nodes that share a store: the status that each publishes, and warnings where nodes differ or
-//! misbehave.
+//! The nodes that share a store: the status that each publishes, and warnings where nodes differ.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -178,8 +177,7 @@ type LiveNode<'a> = (&'a NodeView, &'a NodeStatus);
 /// What to report when nodes differ in a value, how to read the value, and what to do about it.
 type NodeComparison = (&'static str, fn(&NodeStatus) -> &str, &'static str);
 
-/// The values that every node publishes and that must agree; `NodeTold::alike` adds the declared files and
-/// settings.
+/// Other values that must agree; `NodeTold::alike` adds the declared files and settings.
 const FIGURES: [NodeComparison; 3] = [
     (
         "nodes have different partner files",
@@ -274,8 +272,7 @@ fn host_name() -> String {
     if name.is_empty() { "node".to_owned() } else { name.to_owned() }
 }
 
-/// The sections that all nodes must share, each with its fingerprint. Paths are left out: they may differ by
-/// node.
+/// The sections that all nodes must share, each with its fingerprint, without paths.
 fn sections(settings: &Settings) -> BTreeMap<String, String> {
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
     for (key, value, _) in settings.describe() {

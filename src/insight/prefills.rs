@@ -1,12 +1,8 @@
 //! Prefills: a lead's data, stored in one place and read back in another under an unguessable token.
 //!
-//! A prefill lives for minutes and can be read a few times. Each read is counted on the disk before it is
-//! answered, so a crash grants no extra read. A prefill is sealed with a key that is
-//! [destroyed](Store::forget_passed) soon after the prefill ends, whether or not it was read. Memory holds
-//! only its existence, its expiry and each company's count.
-//!
-//! On a store that several processes share, the records take the place of memory, and the leader destroys the
-//! keys.
+//! A prefill lives for minutes and can be read a few times. Each read is durably counted before it is
+//! answered. A prefill is sealed with a key that is [destroyed](Store::forget_passed) soon after its end. On
+//! a shared store the records take the place of memory, and the leader destroys the keys.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,8 +23,7 @@ use offerd_store::{Commit, CommitError, Store, Tree, codec};
 
 const SWEPT_AFTER: Duration = Duration::from_secs(10);
 
-/// The key under which each process marks that prefills of its own have ended, so that the leader destroys
-/// their keys.
+/// The key under which each process marks that prefills of its own have ended.
 const ENDED: &[u8] = b"prefills_ended";
 
 /// The TTL and limits of prefills; `limits.prefill*` in the settings.
@@ -53,7 +48,6 @@ pub struct Prefills {
     kept: Mutex<HashMap<Uuid, HeldPrefill>>,
     /// Whether a prefill has ended whose key may still exist.
     has_ended: AtomicBool,
-    /// The marks of ended prefills, per process, at the time when keys were last destroyed.
     ended: Mutex<Vec<(Vec<u8>, Vec<u8>)>>,
 }
 
@@ -67,15 +61,12 @@ struct HeldPrefill {
 #[derive(Debug)]
 pub struct PrefillReservation(Uuid, CompanyShare);
 
-/// A prefill as stored: JSON, by company and token.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct PrefillRecord {
-    /// Whether a test token stored it.
     test: bool,
     /// The expiry, in Unix milliseconds.
     until_ms: i64,
-    /// The remaining reads.
     reads_left: u32,
     lead: Lead,
 }
@@ -115,8 +106,7 @@ impl Prefills {
         prefills
     }
 
-    /// Reserves room for one more prefill of a company. On a database, concurrent stores through different
-    /// processes may each take the last place.
+    /// Reserves room for one more prefill of a company. Processes on a database may exceed the limit.
     ///
     /// # Errors
     /// The time until room may be free again, when the company is at its limit.
@@ -173,8 +163,7 @@ impl Prefills {
         written.map(|()| token)
     }
 
-    /// Reads a prefill that the viewer may read, and counts the read. `None` for a prefill that is unknown,
-    /// expired, used up, or another company's.
+    /// Reads a prefill that the viewer may read, and counts the read. `None` if it is unknown or has ended.
     ///
     /// # Errors
     /// [`PrefillUnavailable`] when the store cannot be read or written; the read may be counted then.
@@ -225,8 +214,7 @@ impl Prefills {
         Err(PrefillUnavailable)
     }
 
-    /// Removes expired prefills and destroys the keys of ended ones, forever; on a database only while this
-    /// process leads.
+    /// Removes expired prefills and destroys the keys of ended ones, forever; on a database as the leader.
     pub async fn sweep(&self) {
         let mut ticks = interval(self.swept_after());
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -258,7 +246,6 @@ impl Prefills {
         }
     }
 
-    /// Whether this process has keys of ended prefills to destroy.
     fn is_to_be_swept(&self, over: u64) -> bool {
         if !self.store.is_shared() {
             return self.has_ended.swap(false, Ordering::Relaxed) || over > 0;
@@ -325,7 +312,6 @@ pub fn prefills_of(
     prefills.filter(move |(_, prefill)| prefill.uuid.is_some_and(&is_wanted))
 }
 
-/// The stored prefills whose keys begin with `prefix`, each with its record if it can be read.
 fn stored(store: &Store, prefix: impl AsRef<[u8]>) -> impl Iterator<Item = (Vec<u8>, Option<PrefillRecord>)> {
     let read = move |(key, payload): (Vec<u8>, Vec<u8>)| {
         let record = store.decode_json(Tree::Prefills, &key, &payload).ok();

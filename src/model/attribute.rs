@@ -36,8 +36,7 @@ impl Attribute {
     }
 
     /// Whether operators see the value only on request: values that identify a person, and all texts and
-    /// dates, which can identify one in combination. The rest, choices and amounts, is what partners decide
-    /// by.
+    /// dates, which can identify one in combination.
     pub fn is_masked(&self) -> bool {
         self.personal || matches!(self.kind, AttributeKind::Text | AttributeKind::Date)
     }

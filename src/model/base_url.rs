@@ -3,8 +3,7 @@
 use std::fmt::Display;
 use std::ops::Deref;
 
-/// The public URL of the api listener: scheme, host and perhaps a path, without a trailing slash. As text it
-/// is the prefix of absolute addresses.
+/// The public URL of the api listener, without a trailing slash: the prefix of absolute addresses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BaseUrl(String);
 

@@ -1,8 +1,7 @@
 //! Plausible values: bounds of attributes beyond the range of their types.
 //!
-//! Every bound is in the table of this file. A section names it after the attribute. From it come the check
-//! of what clients send, the error message, and `minimum` and `maximum` in the OpenAPI document. Stored
-//! values were checked on arrival and are not checked again when read.
+//! A section names a bound after the attribute. From it come the check of what clients send, the error
+//! message, and `minimum` and `maximum` in the OpenAPI document. Stored values are not checked again.
 
 use chrono::NaiveDate;
 use utoipa::openapi::Object;
@@ -123,7 +122,6 @@ impl AttributeBounds {
         })
     }
 
-    /// Adds the bounds to the schema of the attribute's type.
     pub(super) fn describe(self, object: &mut Object) {
         match self {
             Self::Integer(least, most) => {

@@ -10,9 +10,8 @@ use serde_json::{Map, Value};
 /// Deeper than any attribute; deeper values are left out.
 const DEPTH_MAX: usize = 8;
 
-/// Parses a body so leniently that nothing the fast reader skips, such as a value under an unknown key, can
-/// make it fail. An array or an object that is nested too deeply becomes empty, a number that is too large
-/// becomes the largest, and text that is not Unicode becomes blank.
+/// Parses a body so leniently that nothing the fast reader skips can make it fail: deeply nested values
+/// become empty, too large numbers the largest, and text that is not Unicode blank.
 ///
 /// # Errors
 /// If the body is not JSON.

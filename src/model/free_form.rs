@@ -73,8 +73,7 @@ impl FromInput for ClientTags {
     }
 }
 
-/// A free-form JSON object, kept and shown unchanged. It may hold personal data, so `Debug` prints nothing of
-/// it.
+/// A free-form JSON object, kept and shown unchanged. `Debug` prints nothing of it: it may be personal.
 #[derive(Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct JsonObject(Map<String, Value>);

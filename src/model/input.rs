@@ -1,9 +1,7 @@
-//! Lenient reading of request bodies, on two paths from one definition.
-//!
-//! The fast path reads JSON straight into the types and stops at the first fault. Then the slow path walks
-//! the parsed document and reports every fault. Both use the same [`FromInput`], so that they agree about
-//! faults. Lenience: unknown keys are ignored, `null` and blank text mean "absent", an integral float is an
-//! integer. No message ever repeats a value from the body.
+//! Lenient reading of request bodies. The fast path reads JSON straight into the types and stops at the first
+//! fault; then the slow path walks the parsed document and reports every fault, both by [`FromInput`].
+//! Unknown keys are ignored, `null` and blank text mean "absent", an integral float is an integer. No message
+//! ever repeats a value from the body.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -79,8 +77,7 @@ pub(super) fn text<T: FromInput>(
     }
 }
 
-/// Implements [`FromInput`] for a scalar type: the expected value, its kind for rules of partners, its
-/// schema, its parser, and its value for rules.
+/// Implements [`FromInput`] for a scalar type: expected value, kind, schema, parser, and value for rules.
 macro_rules! from_scalar {
     ($type:ty, $wanted:expr, $kind:expr,
         describe: $components:pat_param => $schema:expr,
@@ -162,7 +159,6 @@ pub(super) fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// Collects the faults of an optional field; an absent one has none.
 pub(super) fn find_field_faults<T: FromInput>(
     value: &Value,
     bounds: Option<AttributeBounds>,
@@ -179,7 +175,6 @@ pub(super) fn find_field_faults<T: FromInput>(
     }
 }
 
-/// Collects the implausible values of a field.
 pub(super) fn find_field_implausible<T: FromInput>(
     value: &T,
     bounds: Option<AttributeBounds>,
@@ -238,10 +233,8 @@ fn plausible<T: FromInput>(today: NaiveDate, read: T) -> Result<T, UnreadableBod
     if faults.is_empty() { Ok(read) } else { Err(UnreadableBody::Faults(faults.into_errors())) }
 }
 
-/// Reports every fault of a body that the fast path refused.
-///
-/// There may be none: of two equal keys, the faulty one may be missing from the parsed document, which is
-/// then read as it is.
+/// Reports every fault of a body that the fast path refused, possibly none: of two equal keys, the faulty one
+/// may be missing from the parsed document.
 fn explain<T: FromInput>(today: NaiveDate, json: &[u8]) -> Result<T, UnreadableBody> {
     let not_json = |message| UnreadableBody::NotJson(ApiError::new(ErrorType::Malformed, message));
     let broken_at = |error: serde_json::Error| {

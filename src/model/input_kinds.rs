@@ -47,8 +47,7 @@ integer! { i32: Int32 i64: Int64 }
 
 /// The integer that an integral float stands for, if it is in range.
 fn integral(float: f64) -> Option<i64> {
-    // Exact in binary, and the first float on either side that may stand for an integer out of range: an
-    // integer that is too long is read as the nearest float.
+    // Exact in binary; an integer that is too long is read as the nearest float.
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     (float.abs() < LIMIT).then_some(float as i64)
 }
@@ -116,9 +115,8 @@ from_scalar! {
     show: _ => None,
 }
 
-/// A boxed section, read and written as if it were not boxed. Only sections are boxed, so it is read from an
-/// object and is not an attribute. A lead stays in memory while its rate table is open, and a large section
-/// that is rarely given then takes only a pointer.
+/// A boxed section, read and written as if it were not boxed, so only from an object. A large section that is
+/// rarely given takes only a pointer of an open table's memory.
 impl<T: FromInput> FromInput for Box<T> {
     fn wanted() -> Cow<'static, str> {
         T::wanted()

@@ -1,5 +1,4 @@
-//! Unknown keys in a request body, found by the schema of its noun. Reading ignores them, so a client would
-//! not notice a misspelt key.
+//! Unknown keys in a request body, found by the schema of its noun: reading ignores them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -56,7 +55,6 @@ impl KnownKeys {
         self
     }
 
-    /// Collects the keys of all parts of a composed schema.
     fn in_schema(schema: &Value, components: &BTreeMap<String, Value>) -> Self {
         let mut known = Self::default();
         if let Some(name) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next())
@@ -108,7 +106,6 @@ impl KnownKeys {
     }
 }
 
-/// A callback for each unknown key: its parent's path, the key, and the keys known there.
 type UnknownKeyCallback<'t, 'k> = &'t mut dyn FnMut(&Path<'_>, &str, &'k KnownKeys);
 
 struct KnownKeysWalk<'w, 'k> {
@@ -128,7 +125,6 @@ impl<'de> DeserializeSeed<'de> for KnownKeysWalk<'_, '_> {
     }
 }
 
-/// Skips scalars, which have no keys.
 macro_rules! pass_over {
     ($($visit:ident($($scalar:ty)?))+) => {
         $(fn $visit<E: de::Error>(self $(, _: $scalar)?) -> Result<(), E> { Ok(()) })+

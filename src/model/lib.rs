@@ -1,7 +1,6 @@
 //! The nouns of the specification, in its order and words.
 //!
-//! `model` does no I/O and reads no clock. Beside serde it depends on utoipa on purpose: the schema of a noun
-//! belongs next to the code that reads and writes it, or the two would drift apart.
+//! `model` does no I/O and reads no clock. It depends on utoipa, since a schema belongs to its noun's code.
 //!
 //! Each list is written once, in a macro call: `enumeration!` for closed sets of values, `section!` for
 //! request bodies, `record!` for answers, `text_format!` for checked text, `fixed_point!` for exact decimals.

@@ -1,11 +1,9 @@
-//! Text normalisation, so that text compares equal whatever phones, address books and word processors did to
-//! it.
+//! Text normalisation: text compares equal whatever phones, address books and word processors did to it.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Replaces each blank with a space, each hyphen with `-` and each apostrophe with `'`, and drops invisible
-/// characters.
+/// Replaces blanks, hyphens and apostrophes with the usual ones, and drops invisible characters.
 pub fn as_typed(text: &str) -> String {
     without_invisible(text).chars().map(usual).collect()
 }
@@ -34,8 +32,7 @@ fn usual(letter: char) -> char {
     }
 }
 
-/// A text as it looks: [`as_typed`], without control characters and tags, and with letters of usual width
-/// (Unicode NFKC).
+/// A text as it looks: [`as_typed`], without control characters and tags, by Unicode NFKC.
 pub fn as_it_looks(text: &str) -> String {
     text.chars().filter(|letter| !is_hidden(*letter)).map(usual).nfkc().map(usual).collect()
 }

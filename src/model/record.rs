@@ -5,7 +5,6 @@
 ///
 /// `record! { plain … }` defines types without an OpenAPI schema: those of our own commands and pages, and
 /// those of the store, where the names and the order of the fields are the storage format.
-/// order of the fields are its format.
 #[macro_export]
 macro_rules! record {
     (@define [plain $($meta:tt)*] $name:ident [$($fields:tt)*]) => {

@@ -1,7 +1,6 @@
 //! OpenAPI schemas that utoipa's derive cannot express.
 //!
-//! The derive describes what is answered, on the types themselves. `FromInput::describe` describes what is
-//! read: reading is lenient, and the schema must show that.
+//! The derive describes what is answered; `FromInput::describe` what is read, leniently.
 
 use utoipa::openapi::schema::{AnyOfBuilder, Object, ObjectBuilder, Type};
 use utoipa::openapi::{ArrayBuilder, Ref, RefOr, Schema};
@@ -84,9 +83,8 @@ pub(super) fn sentence(lines: &[&str]) -> String {
     lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Besides `null` and omission, forms send empty text for an absent attribute. The schema allows just that
-/// one value: with any text, types generated from the document would accept any text for a number. The reader
-/// is a little more lenient, and takes blank text for absent.
+/// Forms send empty text for an absent attribute. The schema allows just that value: with any text, generated
+/// types would accept any text for a number.
 struct NotGiven;
 
 impl PartialSchema for NotGiven {

@@ -28,8 +28,7 @@ worded! {
     Email "email";
     /// Telephone numbers, as their ten digits.
     Phone "phone";
-    /// First name, last name and date of birth, as [they look](as_it_looks):
-    /// `ada|lovelace|1985-12-10`.
+    /// First name, last name and date of birth, as [they look](as_it_looks): `ada|lovelace|1985-12-10`.
     Person "person";
 }
 
@@ -52,8 +51,7 @@ impl SuppressionKind {
         self.of_typed(&self.typed(&cells)).ok()
     }
 
-    /// The digest of what stands in the cells of a list's row, of somebody who is born by `today`. Names that no lead has are
-    /// refused, since they would suppress nobody.
+    /// The digest of the cells of a list's row, for a person born by `today`. Refuses names that no lead has.
     ///
     /// # Errors
     /// What they must be.
@@ -96,8 +94,8 @@ impl SuppressionKind {
         normal.map(|text| digest(&text)).ok_or(self.wanted())
     }
 
-    /// The digests by which a list may name a person of a lead: the applicant and, for the `person` kind, their
-    /// alias and the co-applicant. Phone numbers are also hashed with the country code, as other systems do.
+    /// The digests of a lead's applicant and, for the `person` kind, their alias and the co-applicant. Phone
+    /// numbers are also hashed with the country code, as other systems do.
     pub fn of_lead(self, lead: &Lead) -> Vec<SuppressionDigest> {
         let with_country =
             |number: &String| ["", "1", "+1"].map(|country| digest(&format!("{country}{number}")));
@@ -149,7 +147,6 @@ fn applicant(lead: &Lead, spelling: Spelling) -> Option<String> {
     person([who.first_name.as_deref()?, who.last_name.as_deref()?], who.date_of_birth?, spelling)
 }
 
-/// The applicant under the other name that a lead has for them.
 fn alias(lead: &Lead, spelling: Spelling) -> Option<String> {
     let who = lead.personal_information.as_ref()?;
     let (first, last) = (who.alias_first_name.as_deref(), who.alias_last_name.as_deref());

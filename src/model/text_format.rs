@@ -6,10 +6,8 @@ use super::input_kinds::has_shape;
 use super::plain_text::as_typed;
 use super::schema::Accepted;
 
-/// Defines a text type that holds only values accepted by `$parse`, in their normal form. `$accepted`
-/// describes the accepted text as an [`Accepted`].
-///
-/// All of these types identify a person, so `Debug` shows no value and there is no `Display`.
+/// Defines a text type of values accepted by `$parse`, in their normal form. All of these types identify a
+/// person, so `Debug` shows no value and there is no `Display`.
 macro_rules! text_format {
     ($(#[doc = $about:literal])* $name:ident, $wanted:literal, $accepted:expr, $parse:expr) => {
         $(#[doc = $about])*
@@ -60,8 +58,7 @@ macro_rules! text_format {
     };
 }
 
-/// Separators between digits, as people, phones and address books write them, as a pattern: blanks, hyphens
-/// and invisible characters.
+/// Separators between digits, as a pattern: blanks, hyphens and invisible characters.
 macro_rules! between_digits {
     () => {
         r"[ ./()\[\]\u0085\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2010-\u2015\u2024\u2028-\u202f\u205f-\u206f\u2212\u3000\u3164\ufe00-\ufe0f\ufe58\ufe63\ufeff\uffa0\ufff9-\ufffb-]*"

@@ -1,5 +1,4 @@
-//! Behaviour of each partner: as the command line sets it, or the partner's own file
-//! `<cases>/<key>/sandbox.toml`, which is read again when it has changed.
+//! Behaviour of each partner: as the command line sets it, or as its file `<cases>/<key>/sandbox.toml` does.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -48,8 +47,7 @@ pub struct DeclaredBehaviour {
     pub secrets: BTreeMap<String, String>,
 }
 
-/// Reads the file in a partner's folder; the default if it does not exist. The error is every fault, with
-/// file, line and key.
+/// Reads the file in a partner's folder; the default if it does not exist. The error is every fault.
 pub fn read(folder: &Path) -> Result<DeclaredBehaviour, String> {
     let path = folder.join(FILE);
     if !path.exists() {

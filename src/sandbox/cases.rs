@@ -84,8 +84,7 @@ struct SandboxCaseFile {
 }
 
 impl SandboxCases {
-    /// Reads `<directory>/<key>/<case>.json`; files that are no case or have no response are skipped and
-    /// listed. The error is the first file that cannot be read or has a fault.
+    /// Reads `<directory>/<key>/<case>.json`; skips and lists files that are no case. The error is a file's.
     pub fn load(directory: &Path) -> Result<Self, String> {
         let mut cases = Self::default();
         for partner in case::entries(directory)? {
@@ -147,9 +146,8 @@ impl SandboxCases {
             .collect()
     }
 
-    /// The answer of a partner to a request, if the partner and the case exist. A request that names a case
-    /// begins it, unless its path matches only a later call of it; any other is a later call of the case
-    /// begun last.
+    /// The answer of a partner to a request. One that names a case begins it, unless its path matches only a
+    /// later call of it; any other continues the case begun last.
     pub fn asked(&self, key: &str, method: &str, target: &str, body: &[u8]) -> Option<CaseAnswer<'_>> {
         let cases = self.answers.get(key)?;
         let wanted = trigger(target).or_else(|| trigger(&String::from_utf8_lossy(body)));
@@ -177,19 +175,19 @@ impl SandboxCases {
 impl SandboxCaseFile {
     /// The answers of the file; `None` if it has no first response.
     fn read(self, secrets: &BTreeMap<String, String>) -> Result<Option<SandboxCase>, String> {
-        let mut turns: Vec<CaseExchange> = self.calls;
+        let mut exchanges: Vec<CaseExchange> = self.calls;
         let only = CaseExchange { call: self.call, response: self.response, callback: None };
         if only.response.is_some() {
-            turns.insert(0, only);
+            exchanges.insert(0, only);
         }
-        let mut turns = turns.into_iter().enumerate();
-        let Some((_, CaseExchange { call: asked, response: Some(first), .. })) = turns.next() else {
+        let mut exchanges = exchanges.into_iter().enumerate();
+        let Some((_, CaseExchange { call: asked, response: Some(first), .. })) = exchanges.next() else {
             return Ok(None);
         };
         let first = answer(&first)?;
         let mut case =
             SandboxCase { first, callbacks: Vec::new(), later: Vec::new(), begun: AtomicU64::new(0) };
-        for (nth, CaseExchange { call, callback, response }) in turns {
+        for (nth, CaseExchange { call, callback, response }) in exchanges {
             let placed = |fault: String| format!("`calls[{nth}]`: {fault}");
             let said = response.ok_or_else(|| placed("has no `response`".to_owned()))?;
             let said = answer(&said).map_err(placed)?;
@@ -208,7 +206,6 @@ impl SandboxCaseFile {
 }
 
 impl SimulatedCallback {
-    /// A callback, checked to be signable.
     fn declared(
         callback: CaseCallback,
         said: SimulatedAnswer,
@@ -250,7 +247,6 @@ impl SandboxCase {
         }
     }
 
-    /// The answers to its later calls with this path.
     fn goes_on(&self, method: &str, path: &str) -> Option<&LaterAnswers> {
         let ends = ends(path);
         self.later.iter().find(|later| later.is(method, &ends))

@@ -56,7 +56,6 @@ worded! {
     /// Outcome of a request.
     pub enum Fate;
 
-    /// The word for logs.
     fn word;
 
     /// An ordinary answer.

@@ -24,7 +24,6 @@ use super::callback;
 use super::cases::{CaseAnswer, SandboxCases, SimulatedAnswer, SimulatedCallback};
 use super::chance::Fate;
 
-/// Longest body of a request, bytes.
 const BODY_BYTES_MAX: usize = 1024 * 1024;
 
 /// Time between the bytes of a slow drip.

@@ -1,9 +1,7 @@
 //! The arrival clock: the machine's clock, made monotonic and guarded against implausible jumps ahead.
 //!
-//! Feed order needs a time that grows for ever, across restarts too. The machine's clock does not: its keeper
-//! steps it, and at a start it may show any year and return from it later. If arrivals were the larger of the
-//! clock and the last arrival, one lead under a clock of the year 2030 would silence every feed until then.
-//! So this clock is read instead:
+//! Feed order needs a time that never goes back, across restarts too. The machine's clock is stepped, and may
+//! show any year at a start: one lead under a clock of 2030 would silence every feed until then.
 //!
 //! | the machine's clock | arrivals |
 //! |---|---|
@@ -11,12 +9,8 @@
 //! | is further ahead | run on at the pace of real time; follow once it has stayed ahead for [`hold`] |
 //! | is behind them | run on at half the pace of real time until it has caught up |
 //!
-//! At a start, and while the clock is behind, the last arrival is the only reference: the clock is followed
-//! if it is ahead of that by at most [`gap`](ClockLimits::gap).
-//!
-//! So arrivals always run, and differ from the machine's clock only while it is doubted or was wrong. A feed
-//! measures the age of a record by this clock too ([`ArrivalClock::aged_us`]), so it continues whatever the
-//! machine's clock shows.
+//! At a start, and while the clock is behind, it is followed if it is ahead of the last arrival by at most
+//! [`gap`](ClockLimits::gap). A feed measures the age of a record by it ([`ArrivalClock::aged_us`]).
 //!
 //! [`jump`]: ClockLimits::jump
 //! [`hold`]: ClockLimits::hold
@@ -90,7 +84,6 @@ struct ClockState {
     agreed: bool,
     /// The steady time since which the machine's clock is doubted.
     doubted_us: Option<u64>,
-    /// Steps ahead, the oldest first.
     steps: VecDeque<ClockStep>,
     standing: ClockStanding,
     shown_us: i64,
@@ -99,7 +92,6 @@ struct ClockState {
 #[derive(Debug, Clone, Copy)]
 struct ClockStep {
     at_us: u64,
-    /// The arrival time before it.
     before_us: u64,
 }
 
@@ -179,8 +171,7 @@ impl ClockState {
         self.now_us = wall_us;
     }
 
-    /// For a machine's clock that is behind: advances at half pace so that it can catch up, or meets it if it
-    /// is that close.
+    /// For a machine's clock that is behind: runs at half pace, or meets the clock if it is that close.
     fn wait_for(&mut self, wall_us: u64, passed_us: u64, limits: &ClockLimits) {
         let slow_us = self.now_us + passed_us / 2;
         self.doubted_us = None;

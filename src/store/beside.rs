@@ -1,7 +1,6 @@
-//! A store under construction. It is built beside its final path and moved there when it is complete, so no
-//! process opens a partial store. If the final path is a mount point the store is built inside it, since
-//! nothing can be renamed onto a mount point. Then its files are moved one by one, the keys last: a store
-//! without keys cannot be opened.
+//! A store under construction: built beside its final path and moved there when complete. Nothing can be
+//! renamed onto a mount point, so there the store is built inside it and its files are moved, the keys last:
+//! a store without keys cannot be opened.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -19,20 +18,17 @@ use super::volume_number::{Number, VolumeStart};
 use super::volumes::files::VolumeFiles;
 use super::{disk, owner};
 
-/// Endings of the names of stores under construction: of a restore or an import, and of a backup that a
-/// salvage reads.
+/// Endings for a restore or an import, and for a backup that a salvage reads.
 const ENDINGS: [&str; 2] = [".part", ".backup"];
 
 /// A directory that the file system itself makes on a volume.
 const OF_THE_VOLUME: &str = "lost+found";
 
-/// A directory beside the path of a store, or inside it if that is a mount point. Dropped before
-/// [`finish`](Self::finish) it is removed.
+/// A directory beside or inside the path of a store. Removed on drop, unless [finished](Self::finish).
 #[derive(Debug)]
 pub struct StagingDirectory {
     path: PathBuf,
     into: PathBuf,
-    /// Whether it is inside the final path.
     within: bool,
 }
 
@@ -154,8 +150,7 @@ fn name_beside(into: &Path, ending: &str) -> OsString {
     name
 }
 
-/// Whether a path is empty. A mount point may contain the file system's own directory and other stores under
-/// construction.
+/// Ignores, in a mount point, the file system's own directory and other stores under construction.
 fn is_empty(into: &Path, within: bool) -> io::Result<bool> {
     let may_stay = |name: &OsString| {
         name == OF_THE_VOLUME || ENDINGS.iter().any(|ending| *name == name_beside(into, ending))
@@ -171,7 +166,6 @@ impl Drop for StagingDirectory {
     }
 }
 
-/// The record files of a store under construction, by volume.
 pub(super) struct NewFiles {
     store: PathBuf,
     files: BTreeMap<Number, VolumeFiles>,
@@ -182,7 +176,6 @@ impl NewFiles {
         Self { store: store.to_owned(), files: BTreeMap::new() }
     }
 
-    /// The files of a volume, created if necessary.
     pub(super) fn of_volume(&mut self, number: Number) -> io::Result<&VolumeFiles> {
         Ok(match self.files.entry(number) {
             Entry::Occupied(files) => files.into_mut(),
@@ -197,8 +190,7 @@ impl NewFiles {
         Ok(())
     }
 
-    /// Makes the files durable, and lists those of volumes with a known beginning: others are not part of the
-    /// store.
+    /// Makes the files durable, and lists those of volumes with a known beginning: the store has no others.
     pub(super) fn list(self, begins: &BTreeMap<Number, VolumeStart>) -> io::Result<()> {
         let mut manifest = Manifest::default();
         for (number, files) in self.files {

@@ -48,7 +48,6 @@ impl BrokenRecord {
         const_hex::decode(&self.key).unwrap_or_default()
     }
 
-    /// Its key in the index.
     pub(super) fn sled_key(&self) -> Vec<u8> {
         self.tree.sled_key(&self.key_bytes())
     }
@@ -83,7 +82,6 @@ impl Default for Reported {
 }
 
 impl Reported {
-    /// The number of remembered broken records by tree.
     pub(super) fn by_tree(&self) -> BTreeMap<Tree, u64> {
         let seen = self.seen.lock();
         let mut counts = BTreeMap::new();

@@ -1,5 +1,4 @@
-//! Changes: the writes of a group, and their encoding in the [journal](super::journal) and in
-//! [backups](super::backup).
+//! Changes: the writes of a group, encoded for the [journal](super::journal) and [backups](super::backup).
 //!
 //! ```text
 //! change   volume u32 BE  key length u16 BE  value length u32 BE  key  value
@@ -10,11 +9,9 @@ use std::collections::BTreeMap;
 
 use super::volume_number::Number;
 
-/// The new state of one record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RecordChange {
     pub(super) volume: Number,
-    /// Its key in the index.
     pub(super) key: Vec<u8>,
     /// Its raw value; `None` removes the record.
     pub(super) value: Option<Vec<u8>>,

@@ -1,5 +1,4 @@
-//! Checks the whole store, for `offerd store check` and the console: first the files, byte for byte, then the
-//! records in them.
+//! Checks the whole store: first the files, byte for byte, then the records in them.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -31,8 +30,7 @@ pub struct CheckReport {
     /// Volumes, 0 for the base, whose index misses records of their files, with the number of missed records.
     /// Such an index is rebuilt when the store is opened again.
     pub unfound: Vec<(u32, u64)>,
-    /// Damaged files of the journal that were set aside at a start, by their names in the directory `damaged`
-    /// of the store. The operator removes a file after inspecting it.
+    /// Damaged journal files, by their names in the store's directory `damaged`. The operator removes them.
     pub set_aside: Vec<String>,
 }
 
@@ -80,8 +78,7 @@ pub(super) fn check(records: &StoredRecords) -> ReadResult<CheckReport> {
     Ok(report)
 }
 
-/// Reads the files of a volume, which are the source of truth, and compares its index with them. For damaged
-/// files the right content of the index is unknown.
+/// Compares files and index of a volume. Damaged files do not show the right content of the index.
 fn check_files(records: &StoredRecords, number: u32, report: &mut CheckReport) -> ReadResult<()> {
     let Some(volume) = records.volumes().usable(number) else { return Ok(()) };
     records.note_gone(number);
@@ -136,8 +133,7 @@ pub(super) fn check_records_of(engine: &dyn StorageEngine) -> ReadResult<CheckRe
     Ok(report)
 }
 
-/// Checks the record of each lead that has a data key: only that reveals records missing from a damaged
-/// volume.
+/// Checks each lead with a data key: only that reveals records missing from a damaged volume.
 fn check_leads(records: &StoredRecords, report: &mut CheckReport) -> ReadResult<()> {
     let is_damaged = |volume| records.volumes().damages.cost_records_of(volume);
     let numbers: BTreeSet<Number> = records.volumes().numbers().into_iter().collect();

@@ -1,8 +1,7 @@
 //! Checkpoints: sync the record files, which makes full segments of the journal obsolete.
 //!
-//! A background thread makes them while the writer continues. It receives each full segment; when [`BEHIND`]
-//! segments are pending the writer waits, so that a start after a crash has a bounded amount to read.
-//! Afterwards it closes volumes that are out of active use.
+//! A background thread makes them while the writer continues. When [`BEHIND`] segments are pending the writer
+//! waits, so that recovery has a bounded amount to read. Afterwards it closes volumes out of active use.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -42,7 +41,6 @@ impl Checkpoints {
         }
     }
 
-    /// Stops after the last checkpoint.
     pub(super) fn end(&mut self) {
         if let Some((sender, handle)) = self.thread.take() {
             drop(sender);

@@ -48,7 +48,6 @@ impl Clock {
         (self.wall)()
     }
 
-    /// The monotonic time, in microseconds: only differences are meaningful.
     pub(super) fn steady_us(&self) -> u64 {
         (self.steady)()
     }

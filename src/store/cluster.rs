@@ -1,7 +1,6 @@
 //! The processes that share a store. Each has an id, new each time it opens the store, and one of them leads.
 //!
-//! A store in files has one process. A database may have several; a process that ended without notice is
-//! detected when it stops renewing its lease, and from then on its writes are refused.
+//! A database may have several: one that stops renewing its lease has ended, and its writes are refused.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +13,6 @@ use uuid::Uuid;
 /// How long the database may be silent before that is reported: one lost connection does not count.
 const SILENT_AFTER: Duration = Duration::from_secs(1);
 
-/// The processes on a store, as known to this one.
 #[derive(Default)]
 pub(super) struct Cluster {
     pub(super) me: Uuid,
@@ -26,7 +24,6 @@ pub(super) struct Cluster {
     pub(super) figures: RwLock<String>,
     /// The last answer of the database, if there is one.
     pub(super) database: RwLock<Option<DatabaseStanding>>,
-    /// When the database fell silent, and the last error.
     silent: RwLock<Option<(Instant, String)>>,
 }
 
@@ -40,7 +37,6 @@ pub struct DatabaseStanding {
 }
 
 impl DatabaseStanding {
-    /// The standing of a database that has just answered with the time of its clock.
     pub(super) fn of(round_trip: Duration, theirs_ms: i64) -> Self {
         let ours =
             SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().saturating_sub(round_trip / 2);
@@ -126,7 +122,6 @@ impl Cluster {
         NodeFigures { id: self.me, leads: true, told: self.figures.read().clone(), ..NodeFigures::default() }
     }
 
-    /// Makes this process lead for as long as it has the store open.
     pub(super) fn lead(&self) {
         self.leads.send_replace(true);
     }

@@ -3,8 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Why a sound payload does not decode as a type. Names the place, never the content: payloads hold personal
-/// data.
+/// Why a sound payload does not decode. Names the place, never the content, which may be personal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("payload does not decode: {0}")]
 pub struct CodecError(String);
@@ -20,14 +19,12 @@ impl CodecError {
 /// all of them (no `skip_serializing_if`, no `untagged`, no `flatten`); use [`encode_json`] for such types.
 ///
 /// # Panics
-/// When the type has a sequence of unknown length or its own `Serialize` fails: faults of the type, not of
-/// the value.
+/// When the type has a sequence of unknown length or its own `Serialize` fails.
 pub fn encode<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
     postcard::to_stdvec(value).expect("a stored type serialises as postcard")
 }
 
-/// Decodes the output of [`encode`]. Trailing bytes are an error too, since a record could otherwise pass as
-/// another type.
+/// Decodes the output of [`encode`]. Trailing bytes are an error: a record could pass as another type.
 pub fn decode<T: DeserializeOwned>(payload: &[u8]) -> Result<T, CodecError> {
     match postcard::take_from_bytes(payload) {
         Ok((value, [])) => Ok(value),
@@ -42,8 +39,7 @@ pub fn decode<T: DeserializeOwned>(payload: &[u8]) -> Result<T, CodecError> {
 /// Encodes a value as JSON.
 ///
 /// # Panics
-/// When the type has map keys that are not text or its own `Serialize` fails: faults of the type, not of the
-/// value.
+/// When the type has map keys that are not text or its own `Serialize` fails.
 pub fn encode_json<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
     serde_json::to_vec(value).expect("a stored type serialises as JSON")
 }

@@ -11,10 +11,8 @@ use super::volume_number::Number;
 
 /// Writes that become durable together, under guards. Built by chaining, given to [`Store::commit`].
 ///
-/// Guards are checked in the order given, against all earlier commits and before any write of this one; the
-/// first that fails drops the whole commit. Of two writes to one key the later counts.
-///
-/// [`Store::commit`]: super::Store::commit
+/// Guards are checked in the order given, against all earlier commits and before any write of this one; one
+/// failure drops the whole commit. Of two writes to one key the later counts.
 #[derive(Clone, Default)]
 #[must_use = "a commit does nothing until it is given to the store"]
 pub struct Commit {
@@ -66,15 +64,13 @@ pub(super) enum KeyDestruction {
     Nothing,
     /// Those of these leads, at this time in ms; tombstones remain.
     Leads(BTreeSet<Uuid>, i64),
-    /// Those of the leads of a volume, at this time in ms; tombstones remain until the next volume is
-    /// dropped.
+    /// Those of a volume, at this time in ms; tombstones remain until the next volume is dropped.
     Volume(Number, i64),
     /// Those of leads older than an age.
     Before(KeyExpiry),
 }
 
-/// Expiry of data keys by the age of their leads, for a store that keeps the lead's time in place of a
-/// volume.
+/// Expiry of data keys by the age of their leads, for a store without volumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct KeyExpiry {
     /// Keys of leads that arrived before this expire, in seconds since 1970.
@@ -92,8 +88,7 @@ impl KeyExpiry {
 }
 
 impl Commit {
-    /// A commit without guards or writes. As it is, it serves as a barrier: it is answered after all commits
-    /// before it.
+    /// A commit without guards or writes. It serves as a barrier: it is answered after all earlier commits.
     pub fn new() -> Self {
         Self::default()
     }
@@ -105,16 +100,14 @@ impl Commit {
         self
     }
 
-    /// Like [`about`](Self::about), for a lead whose uuid was made just now: skips the look-up of an existing
-    /// data key.
+    /// Like [`about`](Self::about), for a lead whose uuid is new: skips looking for a data key.
     pub fn about_new(self, lead: Uuid) -> Self {
         Self { is_first_about: true, ..self.about(lead) }
     }
 
-    /// Destroys the data keys of leads. Once this is acknowledged, no record sealed with them can ever be
-    /// read from this disk again, and commits about the leads are refused. `at_ms` is the time, in Unix
-    /// milliseconds. The leads must be [of one slot](super::Store::by_slot): its other keys are sealed anew
-    /// once for all of them. Does nothing without leads.
+    /// Destroys the data keys of leads at a time in Unix milliseconds. Once this is acknowledged, no record
+    /// sealed with them can be read from this disk again, and commits about the leads are refused. The leads
+    /// must be [of one slot](super::Store::by_slot), which is resealed once for all of them.
     pub fn erase_all(mut self, leads: impl IntoIterator<Item = Uuid>, at_ms: i64) -> Self {
         let leads: BTreeSet<Uuid> = leads.into_iter().collect();
         if let Some(first) = leads.first() {
@@ -124,13 +117,11 @@ impl Commit {
         self
     }
 
-    /// Seals the data keys of a slot anew and destroys some. With none to destroy it finishes an erasure that
-    /// a crash interrupted.
+    /// Reseals a slot and destroys some data keys; with none to destroy, finishes an interrupted erasure.
     pub(super) fn rewrap(slot: u16, without: KeyDestruction) -> Self {
         Self { rewrap: Some(Box::new(Rewrap { slot: KeySlot::Number(slot), without })), ..Self::default() }
     }
 
-    /// Finishes the erasures that a crash interrupted in these slots.
     pub(super) fn finish_rewraps(slots: Vec<u16>) -> Vec<Self> {
         slots.into_iter().map(|slot| Self::rewrap(slot, KeyDestruction::Nothing)).collect()
     }
@@ -140,15 +131,13 @@ impl Commit {
         self.only_if(tree, key, GuardCondition::Absent)
     }
 
-    /// Guards that no record has this key, or one whose payload begins with a time (i64 big-endian,
-    /// milliseconds) before `since_ms`. A broken record does not fail the guard: it is reported, and a `put`
-    /// to the key replaces it.
+    /// Guards that this key has no record, or one whose payload begins with a time (i64 big-endian, ms)
+    /// before `since_ms`. A broken record passes; it is reported, and a `put` to the key replaces it.
     pub fn unless_recent(self, tree: Tree, key: impl AsRef<[u8]>, since_ms: i64) -> Self {
         self.only_if(tree, key, GuardCondition::UnlessRecent(since_ms))
     }
 
-    /// Guards that the record of this key still has this payload, so that a read-modify-write loses no
-    /// concurrent change.
+    /// Guards that a record still has this payload: a read-modify-write loses no concurrent change.
     pub fn unchanged(self, tree: Tree, key: impl AsRef<[u8]>, payload: impl Into<Vec<u8>>) -> Self {
         self.only_if(tree, key, GuardCondition::Unchanged(payload.into()))
     }
@@ -166,17 +155,15 @@ impl Commit {
         }
     }
 
-    /// Guards that the company has no lead of this identity on record that was [identified](Self::identify)
-    /// at or after `since_ms`, Unix milliseconds. A failed guard returns the time (i64 big-endian,
-    /// milliseconds) and the uuid of that lead.
+    /// Guards that the company has no lead of this identity [identified](Self::identify) since `since_ms`,
+    /// Unix milliseconds. A failed guard returns the time (i64 big-endian, ms) and the uuid of that lead.
     pub fn unknown(mut self, company: Uuid, identity: [u8; 32], since_ms: i64) -> Self {
         self.guards.push(CommitGuard::Unknown { company, identity, since_ms });
         self
     }
 
-    /// Records the identity of the lead this commit is [about](Self::about) for the company's look-back
-    /// period: its hash under a key that is destroyed after that period, sealed with the lead's data key.
-    /// Both times are Unix milliseconds.
+    /// Records the identity of the commit's lead for the company's look-back period, hashed under a key that
+    /// is destroyed after it. Both times are Unix milliseconds.
     pub fn identify(mut self, company: Uuid, identity: [u8; 32], at_ms: i64, look_back_ms: i64) -> Self {
         self.writes.push(CommitWrite::Identify { company, identity, at_ms, look_back_ms });
         self
@@ -201,8 +188,7 @@ impl Commit {
         self
     }
 
-    /// Makes the current time durable: a record that arrives after this is acknowledged has a later arrival
-    /// time, across restarts too.
+    /// Makes the current time durable: a record that arrives later has a later time, across restarts too.
     pub fn mark_time(mut self) -> Self {
         self.marks_time = true;
         self
@@ -233,15 +219,14 @@ pub enum CommitError {
     /// The writer's queue is full; nothing was written, try later.
     #[error("the store's queue is full")]
     Busy,
-    /// Too many changes of the record are waiting, or this one has waited too long; nothing was written, try
-    /// later.
+    /// Too many changes of the record are waiting, or this one waited too long; nothing was written.
     #[error("too many changes of this record are waiting")]
     Crowded,
     /// The commit is about a lead that is erased; nothing was written.
     #[error("the lead is erased")]
     Erased,
-    /// The commit could not be written. After a disk failure the store is failed and refuses all further
-    /// commits ([`StoreHealth`](super::StoreHealth)); it is then unknown whether this commit survives a restart.
+    /// The commit could not be written, and may or may not survive a restart. After a disk failure the store
+    /// refuses all further commits ([`StoreHealth`](super::StoreHealth)).
     #[error("the store could not write: {0}")]
     Failed(String),
     /// The disk did not take it in time. It may be written later.

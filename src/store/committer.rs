@@ -1,5 +1,4 @@
-//! Commits groups through the writer of either engine: latches failures, retries a failed engine, and
-//! finishes interrupted erasures.
+//! Commits groups through a writer: latches failures, retries a failed engine, finishes erasures.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,7 +11,6 @@ use super::health::FailureLatch;
 use super::stall::Stalls;
 use offerd_base::telemetry::metrics::STORE_GROUP_COMMITS;
 
-/// Commits groups, one after the other, on one thread.
 pub(super) struct Committer<W: ?Sized> {
     pub(super) latch: Arc<FailureLatch>,
     pub(super) stalls: Arc<Stalls>,
@@ -24,10 +22,8 @@ pub(super) struct Committer<W: ?Sized> {
 
 impl<W: GroupWriter + ?Sized> Committer<W> {
     /// Writes the commits as one group. Once this returns, every commit with `Ok` is as durable as the engine
-    /// makes it, for instance against a kill and a power cut, and so is any record that failed a guard.
-    ///
-    /// After a failure or a panic of the writer nothing is written any more, until the engine [works
-    /// again](Self::mend).
+    /// makes it, and so is any record that failed a guard. After a failure or a panic of the writer nothing
+    /// is written, until the engine [works again](Self::mend).
     pub(super) fn execute(&mut self, commits: &[Commit]) -> Vec<CommitResult> {
         self.mend();
         if let Some(failure) = self.latch.failure() {
@@ -62,13 +58,11 @@ impl<W: GroupWriter + ?Sized> Committer<W> {
         fault.to_string()
     }
 
-    /// The wait before the next [`mend`](Self::mend); `None` unless the failure can be repaired without a
-    /// restart.
+    /// The wait before the next [`mend`](Self::mend); `None` if only a restart repairs the failure.
     pub(super) fn try_again_in(&self) -> Option<Duration> {
         self.latch.can_mend().then_some(self.mend_interval)
     }
 
-    /// Resumes after a failure, if the engine takes writes again.
     pub(super) fn mend(&mut self) {
         let just_tried = self.tried.is_some_and(|tried| tried.elapsed() < self.mend_interval);
         if !self.latch.can_mend() || just_tried {
@@ -84,8 +78,7 @@ impl<W: GroupWriter + ?Sized> Committer<W> {
         }
     }
 
-    /// Finishes an erasure that failed midway, before another one discards the old wrapping keys of all
-    /// slots.
+    /// Finishes an erasure that failed midway: the next one discards the old wrapping keys of all slots.
     pub(super) fn finish_rewraps(&mut self) {
         let unfinished = Commit::finish_rewraps(self.writer.sealing().unfinished());
         if !unfinished.is_empty() {
@@ -104,7 +97,6 @@ impl<W: GroupWriter + ?Sized> Committer<W> {
         }
     }
 
-    /// Stops background work and leaves the store quick to open, before it is closed.
     pub(super) fn finish(&mut self) -> Result<(), String> {
         self.writer.end();
         match self.latch.failure() {

@@ -35,8 +35,7 @@ pub enum DamageKind {
     /// It is redundant: nothing is lost.
     #[error(" is damaged; nothing is lost, since another file has the same data")]
     Spare,
-    /// The manifest and its copy are lost. The list was rebuilt from the existing files, so missing files
-    /// cannot be detected.
+    /// The manifest and its copy are lost. The rebuilt list cannot reveal missing files.
     #[error(" and its copy are lost; the store rebuilt the list from its files")]
     Unlisted,
     /// It cannot be opened, for this reason.
@@ -99,7 +98,6 @@ impl FileDamage {
         self.what != DamageKind::Spare
     }
 
-    /// Whether it equals or contains the other.
     pub(super) fn covers(&self, other: &Self) -> bool {
         let span = |damage: &Self| match damage.what {
             DamageKind::Bytes { at, bytes, .. } => Some((at, at.saturating_add(bytes))),

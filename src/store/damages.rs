@@ -1,9 +1,7 @@
 //! The known damage of a store: met since it was opened, or met earlier and not read intact since.
 //!
-//! It is saved beside the records as JSON, in the file `damage`, so that a damaged store is known as such
-//! right after it is opened, before the [scrub](super::scrub) gets there. Damage that each start detects by
-//! itself (missing or shortened files, and headers) is not saved. If the file cannot be read or written, the
-//! scrub finds the damage again.
+//! It is saved in the file `damage`, so that a damaged store is known as such before the
+//! [scrub](super::scrub) gets there. Damage that each start detects by itself is not saved.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,7 +35,6 @@ struct KnownDamages {
 }
 
 impl Damages {
-    /// The known damage of a store, saved with it.
     pub(super) fn kept_in(store: &Path) -> Self {
         let kept = match fs::read(store.join(NAME)) {
             Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
@@ -73,8 +70,7 @@ impl Damages {
         self.have_changed(&noted, is_kept);
     }
 
-    /// Notes that all records of a file were read, with the damage found: earlier damage of them that was not
-    /// found again is forgotten.
+    /// Notes the damage found in reading a whole file; forgets earlier damage of its records.
     pub(super) fn has_read(&self, file: &str, found: Vec<FileDamage>) {
         let is_read =
             |known: &FileDamage| is_of_records(known) || matches!(known.what, DamageKind::Unreadable { .. });
@@ -97,7 +93,6 @@ impl Damages {
         }
     }
 
-    /// Whether the disk failed to read a part of a volume.
     pub(super) fn are_unreadable(&self, volume: Number) -> bool {
         let is_unreadable = |known: &FileDamage| matches!(known.what, DamageKind::Unreadable { .. });
         self.0.noted.lock().iter().any(|known| known.volume == Some(volume) && is_unreadable(known))
@@ -129,7 +124,6 @@ impl Damages {
         }
     }
 
-    /// Forgets damage that is gone; returns whether there was any.
     pub(super) fn forget(&self, is_gone: impl Fn(&FileDamage) -> bool) -> bool {
         let mut noted = self.0.noted.lock();
         let known = mem::take(&mut *noted);
@@ -150,7 +144,6 @@ impl Damages {
     }
 }
 
-/// Whether it concerns the records of a file, not its header.
 fn is_of_records(damage: &FileDamage) -> bool {
     matches!(damage.what, DamageKind::Bytes { at, .. } if at > 0)
 }

@@ -15,7 +15,6 @@ use std::time::{Duration, Instant};
 use rustix::fs::{AtFlags, FlockOperation, StatxAttributes, StatxFlags, flock};
 use rustix::io::Errno;
 
-/// Interval at which a hanging sync checks whether it should go on.
 const HANG_LOOK: Duration = Duration::from_millis(1);
 
 pub(super) const LOCK_RETRY: Duration = Duration::from_millis(2);
@@ -72,7 +71,6 @@ impl SyncFault {
     }
 }
 
-/// A page that the disk could not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unread {
     pub(super) at: u64,
@@ -80,8 +78,7 @@ pub(super) struct Unread {
     pub(super) why: String,
 }
 
-/// Fills the buffer from a place on. A page that the disk cannot read becomes zeros, so that only its own
-/// content is lost, and is returned.
+/// Reads from an offset. An unreadable page becomes zeros and is returned: only its content is lost.
 pub(super) fn read_sparing(file: &File, bytes: &mut [u8], at: u64) -> io::Result<Vec<Unread>> {
     match file.read_exact_at(bytes, at) {
         Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => {}
@@ -114,10 +111,7 @@ pub(super) fn read_file_sparing(path: &Path) -> io::Result<(Vec<u8>, Vec<Unread>
     Ok((bytes, unread))
 }
 
-/// Opens a path that must be a file. Never blocks, even on a pipe.
-///
-/// # Errors
-/// The system's; of the kind [`NOT_A_FILE`] when the path names something else.
+/// Opens a path that must be a file, or fails with [`NOT_A_FILE`]. Never blocks, even on a pipe.
 pub(super) fn open_file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let is_file = |metadata: &fs::Metadata| match metadata.is_file() {
         true => Ok(()),
@@ -167,17 +161,13 @@ pub(super) fn want_place(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether a directory is a mount point: it cannot be renamed, and its siblings are on another disk, in a
-/// container in the ephemeral layer.
+/// A mount point cannot be renamed, and its siblings are on another disk.
 pub(super) fn is_mount(path: &Path) -> bool {
     let about = rustix::fs::statx(rustix::fs::CWD, path, AtFlags::empty(), StatxFlags::BASIC_STATS);
     about.is_ok_and(|about| about.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
-/// The entries of a directory; none if it does not exist.
-///
-/// # Errors
-/// The directory cannot be read; the error names its path.
+/// The entries of a directory; none if it does not exist. An error names its path.
 pub(super) fn entries(directory: &Path) -> io::Result<Vec<fs::DirEntry>> {
     want_directory(directory)?;
     let named =
@@ -205,8 +195,7 @@ pub(super) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
 pub(super) fn make_directory(path: &Path) -> io::Result<()> {
     let parent = parent_of(path);
     if path.is_dir() {
-        // The process that made it may have ended before syncing its name. A parent we may not open was not
-        // made by us.
+        // Its maker may have ended before syncing its name. A parent that we may not open is not ours.
         let _ = sync_directory(parent);
         return Ok(());
     }
@@ -232,8 +221,7 @@ pub(super) fn fresh(path: &Path) -> PathBuf {
     fresh.into()
 }
 
-/// Replaces a file atomically, for the owner alone. After a crash it is the old one or the new one; once this
-/// returns, the new one.
+/// Replaces a file atomically, for the owner alone. Once this returns, the new one survives a crash.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let fresh = fresh(path);
     let mut options = OpenOptions::new();
@@ -245,7 +233,6 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_directory(parent_of(path))
 }
 
-/// Turns a not-found error into `None`.
 pub(super) fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -1,7 +1,6 @@
 //! The interface of an engine: it keeps raw values under keys, finds them, and walks them in key order.
 //!
-//! The code that makes records of raw values is here, once for every engine: it opens sealed records and
-//! reports broken ones. A read may block on the engine, so call it where blocking is harmless.
+//! Common code here opens sealed records and reports broken ones. A read may block on the engine.
 
 use std::iter;
 use std::time::Duration;
@@ -24,7 +23,6 @@ pub(super) type RawEntry = (Vec<u8>, Vec<u8>);
 
 pub(super) type EntryWalk = Box<dyn Iterator<Item = DiskResult<RawEntry>> + Send>;
 
-/// A walk, or a walk that yields just an error.
 pub(super) fn walk_or_error(
     walk: DiskResult<impl Iterator<Item = DiskResult<RawEntry>> + Send + 'static>,
 ) -> EntryWalk {
@@ -42,12 +40,10 @@ pub(super) trait StorageEngine: RawValues + Send + Sync {
 
     fn reported(&self) -> &Reported;
 
-    /// The raw records of a tree whose key begins with `prefix`, from the key `start` on, in key order. An
-    /// engine that partitions records by time orders them within each partition.
+    /// The raw records of a tree with a prefix, from `start` on, in key order within each partition.
     fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> EntryWalk;
 
-    /// The partition for records of new leads, where an engine partitions by time; where it only expires by
-    /// time, the time.
+    /// The volume for new leads; for an engine that only expires by time, the time.
     fn newest_volume(&self) -> Number {
         BASE
     }
@@ -66,8 +62,7 @@ pub(super) trait StorageEngine: RawValues + Send + Sync {
             Err(reason) => Err(reason),
         };
         let record = opened.map_err(|reason| BrokenRecord::new(tree, key, reason));
-        // If the lead was erased meanwhile, perhaps by another process, the record is gone as well, and not
-        // broken.
+        // If the lead was erased meanwhile, the record is gone too, not broken.
         let lacks_key = matches!(&record, Err(broken) if broken.reason == Reason::DataKey);
         if lacks_key && self.raw(&tree.sled_key(key))?.as_deref() != Some(raw) {
             return self.get(tree, key);
@@ -94,17 +89,14 @@ pub(super) trait StorageEngine: RawValues + Send + Sync {
         self.keys(tree, prefix).try_fold(0, |count, key| key.map(|_| count + 1))
     }
 
-    /// The keys of a tree with a prefix, including those of unreadable records.
     fn keys(&self, tree: Tree, prefix: &[u8]) -> Box<dyn Iterator<Item = ReadResult<Vec<u8>>> + Send> {
         Box::new(self.walk(tree, prefix, prefix).map(|entry| Ok(entry?.0.split_off(1))))
     }
 }
 
-/// Writes for an engine: one group of commits after the other, on one thread, called by a
-/// [committer](super::committer).
+/// Writes groups of commits for an engine, on one thread, called by a [committer](super::committer).
 pub(super) trait GroupWriter: Send {
-    /// Writes the commits as one group. Once this returns, every commit with `Ok` is as durable as the engine
-    /// makes it, and so is any record that failed a guard.
+    /// As [`Committer::execute`](super::committer::Committer::execute) promises.
     fn write(&mut self, commits: &[Commit]) -> Result<Vec<CommitResult>, WriteFault>;
 
     fn sealing(&self) -> &Sealing;

@@ -1,8 +1,7 @@
 //! Retention with a database: records past their retention are removed one by one, in passes.
 //!
-//! The time of a lead stands beside its data key, in seconds since 1970, where the file engine has the number
-//! of its volume. A pass removes everything older than one time, in steps of bounded work. Each step records
-//! its progress, so that after a crash any process can resume and at most one step is repeated:
+//! The time of a lead stands beside its data key, in seconds since 1970. A pass removes everything older than
+//! one time, in steps of bounded work. Each step records its progress, so that any process can resume:
 //!
 //! 1. Slot by slot, destroys the data keys of expired leads, as an [erasure](super::Commit::erase_all) would,
 //!    then removes their own records. The next pass drops the tombstones of the keys, when every record
@@ -10,8 +9,7 @@
 //! 2. Removes rate tables and feed records, by the time in their keys.
 //! 3. Removes the other growing records: by the time in the key, or because no data key opens them any more.
 //!
-//! Records of an expired lead that are not expired themselves are removed in a later pass; they are
-//! unreadable until then.
+//! Other records of an expired lead are unreadable, and removed in a later pass.
 
 use std::time::Duration;
 
@@ -31,10 +29,8 @@ use super::{Store, codec};
 
 const PROGRESS: &[u8] = b"retention";
 
-/// Leads whose records one step removes.
 const LEADS_AT_ONCE: u64 = 100;
 
-/// Upper bound on the records that one step inspects.
 const LOOKED_AT: usize = 2000;
 
 #[derive(Debug, Clone, Copy)]
@@ -69,7 +65,6 @@ struct ExpiryFindings {
     leads: u64,
     /// A commit that destroys keys, made before the removals.
     destroys: Option<Commit>,
-    /// Where the part resumes; `None` when it is complete.
     after: Option<Vec<u8>>,
 }
 
@@ -86,9 +81,8 @@ pub struct Expired {
 
 impl Store {
     /// With a database, takes one step of removing records from before a time; both times are Unix
-    /// milliseconds. A new pass begins when `before_ms` is at least `every` past that of the last one, and is
-    /// resumed until it is complete. Returns the totals of the pass; `None` when no pass is due. Blocks while
-    /// it reads. A retry after an error resumes it.
+    /// milliseconds. A new pass begins when `before_ms` is at least `every` past the last one. Returns the
+    /// totals of the pass; `None` when no pass is due. Blocks. A retry after an error resumes.
     pub async fn expire_before(
         &self,
         before_ms: u64,
@@ -139,8 +133,7 @@ impl Store {
         }
     }
 
-    /// The data keys in a slot whose leads are expired, or the records of leads whose keys this pass has
-    /// destroyed.
+    /// Expired data keys of a slot, or the records of leads whose keys this pass has destroyed.
     fn old_leads(&self, progress: &ExpiryProgress) -> Result<ExpiryFindings, RetentionError> {
         let slot = progress.after.first_chunk().map_or(0, |slot| u16::from_be_bytes(*slot));
         let next_slot = (slot + 1 < SLOTS).then(|| (slot + 1).to_be_bytes().to_vec());
@@ -206,7 +199,6 @@ impl Store {
         Ok(ExpiryFindings::of(tree, old, after))
     }
 
-    /// Expired records in the feed of the next company.
     fn old_of_feed(&self, tree: Tree, progress: &ExpiryProgress) -> Result<ExpiryFindings, RetentionError> {
         let first = self.shared.engine.walk(tree, &progress.after, &[]).next();
         let first =

@@ -108,8 +108,7 @@ impl<'a> WriteGroup<'a> {
         Ok(Some((passing.id, passing.key)))
     }
 
-    /// The data key that seals the commit, created if its lead has none; or why the lead can no longer be
-    /// written.
+    /// The data key of the commit's lead, created if it has none; or why the lead is closed to writes.
     fn data_key(&mut self, commit: &Commit) -> Result<Option<SealKey>, GuardError> {
         let Some(lead) = commit.about else { return Ok(None) };
         let sealing = self.below.sealing();
@@ -132,8 +131,7 @@ impl<'a> WriteGroup<'a> {
         }
     }
 
-    /// Seals the data keys of a slot anew. The old wrapping key stays in the file until the group is on the
-    /// disk.
+    /// Reseals a slot. Its old wrapping key stays in the file until the group is durable.
     fn rewrap(&mut self, rewrap: &Rewrap) -> Result<(), GuardError> {
         let sealing = self.below.sealing();
         let slot = rewrap.slot(sealing);
@@ -251,8 +249,7 @@ impl<'a> WriteGroup<'a> {
     }
 }
 
-/// Admits the commits of a group, in order, over the stored records. Returns the outcome of each commit, the
-/// changes to write in key order, each in the volume that `place` selects, and the slots whose data keys are wrapped anew.
+/// Admits a group's commits. Returns their outcomes, the changes in key order, and the resealed slots.
 pub(super) fn admitted(
     below: &dyn StorageEngine,
     commits: &[Commit],
@@ -285,14 +282,12 @@ impl Rewrap {
     }
 }
 
-/// Creates the new wrapping keys of all slots that these commits rewrap, in one write.
 pub(super) fn begin_slots(sealing: &Sealing, commits: &[Commit]) -> Result<(), SealingError> {
     let rewraps = commits.iter().filter_map(|commit| commit.rewrap.as_ref());
     sealing.renew(&rewraps.map(|rewrap| rewrap.slot(sealing)).collect())
 }
 
-/// Creates every other key that a commit needs, for a caller that cannot change keys while it admits the
-/// commit.
+/// Creates every other key that a commit needs, for a caller that cannot do so while it admits it.
 pub(super) fn begin_keys(sealing: &Sealing, commit: &Commit) -> Result<(), SealingError> {
     if commit.writes.iter().any(passes) {
         sealing.passing_key()?;
@@ -305,8 +300,7 @@ pub(super) fn begin_keys(sealing: &Sealing, commit: &Commit) -> Result<(), Seali
     Ok(())
 }
 
-/// The keys of records that a commit depends on, so that the caller can read them all at once. Not
-/// exhaustive.
+/// The keys of records that a commit depends on, so that they can be read at once. Not exhaustive.
 pub(super) fn wanted(engine: &dyn StorageEngine, commit: &Commit) -> Vec<Vec<u8>> {
     let mut wanted = Vec::new();
     for guard in &commit.guards {

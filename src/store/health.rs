@@ -19,12 +19,9 @@ pub enum StoreHealth {
     Failed(String),
 }
 
-/// The flag behind [`StoreHealth`].
-///
-/// A failed operation is never retried: after a failed sync the kernel may have dropped the pages, and would
-/// report unwritten data as written (promise L4). When the journal failed, the store continues in a new file
-/// as soon as the disk takes one. When an index failed, or a record file could not be synced, only a restart
-/// shows the true state.
+/// The flag behind [`StoreHealth`]. A failed operation is never retried: after a failed sync the kernel may
+/// have dropped the pages, and would report unwritten data as written (promise L4). A failed journal can
+/// continue in a new file. After other failures, only a restart shows the true state.
 #[derive(Debug, Default)]
 pub(super) struct FailureLatch {
     failure: RwLock<Option<Arc<StoreFailure>>>,
@@ -42,12 +39,10 @@ pub(super) struct StoreFailure {
 }
 
 impl FailureLatch {
-    /// Marks the store as failed until it is [mended](Self::mended).
     pub(super) fn fail(&self, reason: &str) {
         self.set(reason, false);
     }
 
-    /// Marks the store as failed until the daemon starts again.
     pub(super) fn fail_for_good(&self, reason: &str) {
         self.set(reason, true);
     }
@@ -111,7 +106,6 @@ impl FailureLatch {
         self.failure.read().clone()
     }
 
-    /// Whether it has failed and may recover without a restart.
     pub(super) fn can_mend(&self) -> bool {
         self.failure().is_some_and(|failure| !failure.for_good)
     }

@@ -1,14 +1,9 @@
-//! The index of a volume: maps each key to the place of its record. sled stores it, and no other file uses
-//! sled.
+//! The index of a volume: maps each key to the place of its record. Only this file uses sled.
 //!
-//! sled changes its files in place and they do not survive a power cut, so they hold nothing of value: an
-//! index can be deleted at any time and rebuilt from the [record files](super::record_file). When an index is
-//! closed, the checksum of each of its files and a digest of its content (its [`IndexDigest`]) are written beside
-//! it; it is opened again only if the files are byte for byte the same. That list is deleted before sled
-//! touches a file, so after a kill or a power cut it is missing and the index is rebuilt.
-//!
-//! sled takes an unreadable part of its file for the end of it. So the content of an index is counted once it
-//! is open, and an index that differs from its digest is rebuilt, too.
+//! sled's files do not survive a power cut, so an index can be deleted at any time and rebuilt from the
+//! [record files](super::record_file). When an index is closed, the checksums of its files and a digest of
+//! its content ([`IndexDigest`]) are written beside it; it is opened again only if all agree. That list is
+//! deleted before sled touches a file, so after a kill or a power cut the index is rebuilt.
 //!
 //! ```text
 //! index/      sled's files
@@ -16,8 +11,7 @@
 //!             { crc32  length  name "\n" }…  crc32 of the lines before "\n"
 //! ```
 //!
-//! sled panics on conditions it does not expect. Here a panic becomes an error like any other: the caller
-//! stops using the index.
+//! sled panics on conditions it does not expect. Here a panic is an error: the caller stops using the index.
 
 use std::convert::identity;
 use std::fs::{self, File};
@@ -33,7 +27,6 @@ use offerd_base::telemetry::logging::foreseen;
 
 const HEADING: &str = "offerd index 1 ";
 
-/// The fault of an index that is still open elsewhere.
 const LOCKED: &str = "it is open elsewhere";
 
 pub(super) struct VolumeIndex {
@@ -75,10 +68,7 @@ impl From<sled::Error> for DiskError {
 }
 
 impl VolumeIndex {
-    /// Opens an index that is unchanged since it was closed; `None` where there is none or it has changed.
-    ///
-    /// # Errors
-    /// The index cannot be read, or does not match its digest: rebuild it.
+    /// Opens an index unchanged since it was closed; `None` where it is not. After an error, rebuild it.
     pub(super) fn open_closed(options: IndexOptions<'_>) -> DiskResult<Option<Self>> {
         let listed = match fs::read_to_string(sum_path(options.volume)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -164,12 +154,10 @@ impl VolumeIndex {
         Ok(())
     }
 
-    /// Total size of the indexed records in bytes.
     pub(super) fn live_bytes(&self) -> u64 {
         self.tally.bytes()
     }
 
-    /// The keys from a bound on, in order, with the places of their records.
     pub(super) fn range(&self, from: Bound<Vec<u8>>) -> IndexRange {
         IndexRange { ahead: self.db().range((from, Bound::Unbounded)), volume: self.volume.clone() }
     }
@@ -206,7 +194,6 @@ impl Drop for VolumeIndex {
     }
 }
 
-/// Makes the next open rebuild the index of a volume.
 pub(super) fn forget(volume: &Path) -> io::Result<()> {
     disk::remove_file(&sum_path(volume))
 }
@@ -260,7 +247,6 @@ fn in_words(error: &io::Error) -> String {
     }
 }
 
-/// The list of an index's files with their checksums.
 fn sums(volume: &Path, tally: &IndexDigest) -> io::Result<String> {
     let mut lines = Vec::new();
     for entry in fs::read_dir(directory(volume))? {

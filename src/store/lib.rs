@@ -2,58 +2,46 @@
 //!
 //! # Two engines
 //! Callers see the same on both: guarded commits over trees, reads, scans, feeds in order of arrival,
-//! sealing. An `engine` keeps raw values under keys. The file engine, which this chapter describes, keeps
-//! them in files of this machine; `postgres` keeps them in a database, for [`StoreOptions::database`].
-//! `group` decides the outcome of each commit for both engines. A read may block on both.
+//! sealing. An `engine` keeps raw values under keys: the file engine described here, or `postgres` for
+//! [`StoreOptions::database`]. `group` decides the outcome of each commit. A read may block on both.
 //!
 //! # How a commit becomes durable
-//! 1. A [`Commit`] holds guards, which must be true, and writes, over any number of [trees](TREES).
-//!    [`Store::commit`] puts it into a bounded queue before it returns; a full queue is [`CommitError::Busy`]
-//!    at once.
-//! 2. The writer, one plain thread, takes the queued commits, up to [`StoreOptions::group`]. It checks each
-//!    guard against the stored records overlaid with the writes already in the group, so of two commits with
-//!    the same guard one wins (S5).
+//! 1. A [`Commit`] holds guards and writes, over any number of [trees](TREES). [`Store::commit`] puts it into
+//!    a bounded queue before it returns; a full queue is [`CommitError::Busy`] at once.
+//! 2. The writer takes the queued commits, up to [`StoreOptions::group`], and checks each guard against the
+//!    stored records overlaid with the group's earlier writes: of two with the same guard one wins (S5).
 //! 3. A record appended to a feed gets an arrival time later than any earlier one, also after a restart or
 //!    when the clock steps back (S6).
 //! 4. The group is appended to the journal (`journal`) and synced. From here it is durable, all of it or
 //!    nothing.
-//! 5. The group is appended to the record files (`record_file`) of each volume (`volumes`) it concerns and
-//!    entered into the volume's index (`index`), which is sled's. Readers are locked out meanwhile, so they
-//!    see the whole group or nothing. Then every commit of the group is answered, the refused ones too: the
-//!    record that failed a guard is durable by then (S1).
-//! 6. If any of this fails, no commit of the group is acknowledged and the store is [`StoreHealth::Failed`] (L4):
-//!    until the disk takes a new journal file, or, if an index failed, until a restart.
+//! 5. The group is appended to the record files (`record_file`) of each volume (`volumes`) and entered into
+//!    the volume's index (`index`). Readers are locked out meanwhile, so they see the whole group or nothing.
+//!    Then every commit of the group is answered, refused ones included (S1).
+//! 6. On any failure, no commit of the group is acknowledged and the store is [`StoreHealth::Failed`] (L4).
 //! 7. In the background, checkpoints (`checkpoint`) sync the record files and recycle full journal segments.
 //!    The next start replays from the journal what a crash kept from the record files (`recovery`).
 //!
 //! # The source of truth
-//! The journal and the record files. Both are append-only, each entry has a checksum, and each is synced
-//! before anything relies on it. The `manifest` lists the files that must exist. Everything sled writes can
-//! be rebuilt, and is discarded unless it is byte for byte what was left at the last close.
+//! The journal and the record files: append-only, checksummed, and synced before anything relies on them. The
+//! `manifest` lists the files that must exist. Everything sled writes can be rebuilt.
 //!
-//! A disk that stops answering is detected within [`StoreOptions::stall_after`] (`stall`), whatever call
-//! hangs. A store that has failed for good gets no further requests: its owner ends the process.
-//!
-//! [`disk_wait`](Store::disk_wait) measures how long commits wait for the disk; that wait is not queueing of
-//! work.
+//! A disk that stops answering is detected within [`StoreOptions::stall_after`] (`stall`).
+//! [`disk_wait`](Store::disk_wait) measures how long commits wait for the disk.
 //!
 //! # What reads guarantee
 //! Each value carries a version and a checksum ([`Reason`] lists the faults). A broken record is counted,
-//! logged once without a byte of its value, and is an error of that one record: [`Store::get`] returns it,
-//! [`Store::scan`] skips it. [`Store::read`] and [`Store::decode`] treat a payload that does not decode
-//! exactly in the same way. Reads use no queue and take no lock that is held over a disk write; they wait
-//! briefly while indexes take in a group.
+//! logged once without its value, and is an error of that one record: [`Store::get`] returns it,
+//! [`Store::scan`] skips it. The same holds for a payload that does not decode exactly. Reads take no lock
+//! that is held over a disk write; they wait briefly while indexes take in a group.
 //!
 //! # What a thief of the disk learns
-//! Nothing about a person. This crate [seals](sealing) personal data on its way to the disk and opens it on
-//! its way back, under keys that the store does not hold.
+//! Nothing about a person. This crate [seals](sealing) personal data on its way to the disk.
 //!
-//! # What else is here
+//! # Other parts
 //! [`drop_before`](Store::drop_before) drops data past its retention, volume by volume; in a database
-//! [`expire_before`](Store::expire_before) removes it record by record. [`backup`] copies the whole store as
-//! of one instant while writes go on. [`salvage`] makes a sound store from the readable parts of a damaged
-//! one. [`copy`] copies a store from files into a database, and back. A store of another [`FORMAT`] is
-//! refused before anything is written.
+//! [`expire_before`](Store::expire_before) removes it record by record. [`backup`] copies the store as of one
+//! instant. [`salvage`] makes a sound store from a damaged one. [`copy`] moves a store into a database, and
+//! back. A store of another [`FORMAT`] is refused before anything is written.
 //!
 //! # Layers
 //! A file uses only files in the rows below it or to its left:
@@ -68,9 +56,9 @@
 //! start      recovery  open
 //!            postgres, the other engine, stands beside the rows from start to volumes
 //! writing    checkpoint  writer
-//! reading    tap  records
+//! reading    write_observer  records
 //! volumes    owner  lock  index  volumes
-//! surface    group  scan  courier  queue  committer  engine  cluster  topics
+//! surface    group  scan  completion_queue  queue  committer  engine  cluster  topics
 //!            shared by both engines, from here down
 //! files      record_file  tally  journal  manifest  raw  sealing  stall  user  error
 //! words      codec  disk  clock  arrival_clock  arrival  space  options  health  trees  volume_number
@@ -78,8 +66,7 @@
 //! ```
 //!
 //! # Deliberately absent
-//! No type of the model: payloads are bytes, [`codec`] encodes values as bytes, and their meaning is the
-//! caller's. No retry of a failed sync. No method that takes or returns a type of sled.
+//! No type of the model: payloads are bytes. No retry of a failed sync. No type of sled in a signature.
 
 mod arrival;
 mod arrival_clock;
@@ -97,8 +84,8 @@ mod cluster;
 pub mod codec;
 mod commit;
 mod committer;
+mod completion_queue;
 pub mod copy;
-mod courier;
 mod damage;
 mod damages;
 mod disk;
@@ -125,6 +112,7 @@ mod progress;
 mod queue;
 mod raw;
 mod record_file;
+mod record_locks;
 mod records;
 mod recovery;
 pub mod registry;
@@ -136,17 +124,16 @@ pub mod sealing;
 mod space;
 mod stall;
 mod tally;
-mod tap;
 #[cfg(any(test, feature = "test"))]
 pub mod testing;
 #[cfg(test)]
 mod tests;
 mod topics;
 mod trees;
-mod turns;
 mod user;
 mod volume_number;
 mod volumes;
+mod write_observer;
 mod writer;
 
 use std::collections::BTreeMap;
@@ -169,7 +156,7 @@ pub use self::clock::Clock;
 pub use self::cluster::{DatabaseStanding, NodeFigures};
 pub use self::codec::CodecError;
 pub use self::commit::{Commit, CommitError};
-pub use self::courier::answer_commits_here;
+pub use self::completion_queue::answer_commits_here;
 pub use self::damage::{DamageKind, FileDamage, Neighbour};
 #[doc(hidden)]
 pub use self::disk::SyncFault;
@@ -181,6 +168,7 @@ pub use self::manifest::FORMAT;
 pub use self::options::StoreOptions;
 pub use self::postgres::DatabaseFigures;
 pub use self::progress::{PhaseProgress, ProgressCallback};
+pub use self::record_locks::RecordLock;
 pub use self::registry::{
     audit, contacts, entities, identities, left_alone, partner_keys, pauses, suppressions, tokens, users,
 };
@@ -190,7 +178,6 @@ pub use self::sealing::{MasterKey, MasterKeyError, SealingError};
 pub use self::space::{DISK_FULL, SpaceFault, unusable};
 pub use self::topics::Topic;
 pub use self::trees::{Seal, TREES, Tree, TreeRow, VolumeSelector};
-pub use self::turns::RecordLock;
 pub use self::user::User;
 pub use self::volumes::VolumeSpan;
 
@@ -206,12 +193,12 @@ use self::open::OpenedFiles;
 use self::postgres::Database;
 use self::queue::CommitQueue;
 use self::raw::{RawRecord, read_clear};
+use self::record_locks::RecordLocks;
 use self::records::StoredRecords;
 use self::sealing::data_key;
 use self::space::DiskSpace;
 use self::stall::Stalls;
 use self::topics::Topics;
-use self::turns::RecordLocks;
 use offerd_base::config::PostgresSettings;
 
 /// Pause before a change that could not be taken in is retried.
@@ -233,9 +220,8 @@ fn open_volumes(shared: &Arc<StoreInner>) -> io::Result<()> {
     thread::Builder::new().name("store-volumes".to_owned()).spawn(open).map(drop)
 }
 
-/// A handle on the open store. Clones share it; dropping the last one closes the store. The lock is released
-/// a moment later, when sled's last background job is done; a new open waits for that
-/// ([`StoreOptions::lock_wait`]).
+/// A handle on the open store. Clones share it; dropping the last one closes the store. sled releases the
+/// lock a moment later; a new open waits for that ([`StoreOptions::lock_wait`]).
 #[derive(Clone)]
 pub struct Store {
     shared: Arc<StoreInner>,
@@ -251,7 +237,7 @@ struct StoreInner {
     latch: Arc<FailureLatch>,
     stalls: Arc<Stalls>,
     clock: Arc<ArrivalClock>,
-    turns: Arc<RecordLocks>,
+    record_locks: Arc<RecordLocks>,
     topics: Arc<Topics>,
     cluster: Arc<Cluster>,
 }
@@ -287,11 +273,11 @@ impl StoreInner {
         let engine = Arc::<StoredRecords>::clone(&records);
         let topics = Arc::clone(&records.topics);
         let backing = Backing::Files(FilesBacking { records, space, _scrubbing: scrubbing });
-        let turns = RecordLocks::new(options.changes_per_record, false);
+        let record_locks = RecordLocks::new(options.changes_per_record, false);
         let (latch, stalls) = (Arc::clone(&committer.latch), Arc::clone(&committer.stalls));
         let queue = CommitQueue::new(committer, options, has_threads).map_err(io)?;
         let (path, cluster) = (options.path.clone(), Arc::new(Cluster::alone()));
-        Ok(Self { path, queue, backing, engine, latch, stalls, clock, turns, topics, cluster })
+        Ok(Self { path, queue, backing, engine, latch, stalls, clock, record_locks, topics, cluster })
     }
 
     fn in_database(
@@ -310,11 +296,11 @@ impl StoreInner {
         copy::refuse_unfinished(&*database).or_else(|refused| postgres::leave(&database, refused))?;
         let engine = Arc::<Database>::clone(&database);
         let backing = Backing::Database(database, lock);
-        let turns = RecordLocks::new(options.changes_per_record, true);
+        let record_locks = RecordLocks::new(options.changes_per_record, true);
         let (latch, stalls) = (Arc::clone(&committer.latch), Arc::clone(&committer.stalls));
         let queue = CommitQueue::new(committer, options, has_threads).map_err(io)?;
         let path = options.path.clone();
-        Ok(Self { path, queue, backing, engine, latch, stalls, clock, turns, topics, cluster })
+        Ok(Self { path, queue, backing, engine, latch, stalls, clock, record_locks, topics, cluster })
     }
 
     fn files(&self) -> Option<&FilesBacking> {
@@ -326,13 +312,11 @@ impl StoreInner {
 }
 
 impl Store {
-    /// Opens the store, or creates it. Once this returns, everything acknowledged earlier is readable, and a
-    /// new store survives a power cut as an empty one.
+    /// Opens the store, or creates it durably. Once this returns, all that was acknowledged is readable.
     pub fn open(options: StoreOptions) -> Result<Self, StoreError> {
         Self::open_as(&options, true)
     }
 
-    /// The directory of the store; with a database, this process's own directory.
     pub(crate) fn path(&self) -> &Path {
         &self.shared.path
     }
@@ -350,8 +334,7 @@ impl Store {
         Ok(Self { shared })
     }
 
-    /// Figures of the database that these options name; `None` if it has no tables yet or none is named.
-    /// Changes nothing.
+    /// Figures of the database in these options; `None` if it has no tables yet or none is named.
     ///
     /// # Errors
     /// The database cannot be queried, or holds an unfinished copy.
@@ -364,8 +347,7 @@ impl Store {
         Ok(figures)
     }
 
-    /// The fault in how a database is configured, found without connecting: the key of the setting, and the
-    /// message.
+    /// A fault in a database's settings, found without connecting: the key of the setting, and the message.
     pub fn database_fault(database: &PostgresSettings) -> Option<(&'static str, String)> {
         postgres::fault(database)
     }
@@ -381,19 +363,17 @@ impl Store {
         Self::open_as(options, false)
     }
 
-    /// Queues a commit and returns a future of its outcome. The commit is queued when this returns: dropping
-    /// the future does not cancel it.
+    /// Queues a commit and returns a future of its outcome; dropping the future does not cancel it. Commits
+    /// are written in the order they were queued.
     ///
-    /// Once the future resolves to `Ok`, all writes of the commit survive a kill and a power cut. After a
-    /// kill before that, either all of them exist or none. A commit is written after all that were queued
-    /// before it.
+    /// Once the future resolves to `Ok`, all writes survive a kill and a power cut. After a kill before that,
+    /// either all of them exist or none.
     pub fn commit(&self, commit: Commit) -> impl Future<Output = Result<(), CommitError>> + Send + use<> {
         self.shared.queue.submit(commit).outcome()
     }
 
-    /// Like [`commit`](Self::commit), with a bound on the wait. Fails with [`CommitError::Late`] at once,
-    /// with nothing queued, while the disk is stalled, and after `longest` if the disk has not taken the
-    /// commit; in that case it may still be written later.
+    /// Like [`commit`](Self::commit), but fails with [`CommitError::Late`]: at once while the disk is
+    /// stalled, or after `longest`; in that case it may still be written later.
     pub async fn commit_within(&self, longest: Duration, commit: Commit) -> Result<(), CommitError> {
         if self.is_stalled() {
             return Err(CommitError::Late);
@@ -417,7 +397,7 @@ impl Store {
         if self.is_stalled() {
             return Err(CommitError::Late);
         }
-        self.shared.turns.take(longest, tree, key.as_ref()).await
+        self.shared.record_locks.take(longest, tree, key.as_ref()).await
     }
 
     /// Commits each of these on its own, and waits for all of them.
@@ -434,8 +414,7 @@ impl Store {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Removes records in order, in commits small enough not to delay other commits. Stops at the first
-    /// commit that fails.
+    /// Removes records in order, in small commits that do not delay others. Stops at the first failure.
     pub async fn remove_all(&self, tree: Tree, keys: &[Vec<u8>]) -> Result<(), CommitError> {
         for some in keys.chunks(retention::AT_ONCE) {
             let none = |commit: Commit, key: &Vec<u8>| commit.remove(tree, key);
@@ -454,8 +433,7 @@ impl Store {
         self.shared.stalls.until_stalled().await;
     }
 
-    /// Waits until the store has failed for good, and returns the reason: only a new process can continue.
-    /// One caller waits at a time.
+    /// Waits until only a new process can continue, and returns the reason. One caller waits at a time.
     pub async fn until_lost(&self) -> String {
         self.shared.latch.until_lost().await
     }
@@ -465,8 +443,7 @@ impl Store {
         self.shared.latch.lost()
     }
 
-    /// An upper bound on how long a commit acknowledged just now waited for the disk: the time of the last
-    /// two groups, its own and the one before it, which it may have waited for.
+    /// An upper bound on how long a commit acknowledged just now waited for the disk: the last two groups.
     pub fn disk_wait(&self) -> Duration {
         self.shared.queue.disk_wait()
     }
@@ -489,8 +466,7 @@ impl Store {
         payload.map(|payload| self.decode_json(tree, key.as_ref(), &payload)).transpose()
     }
 
-    /// Decodes the payload of a record. One that does not decode exactly is counted and logged as a broken
-    /// record, once.
+    /// Decodes the payload of a record. One that does not decode exactly counts as a broken record.
     pub fn decode<T: DeserializeOwned>(&self, tree: Tree, key: &[u8], payload: &[u8]) -> ReadResult<T> {
         codec::decode(payload).map_err(|error| self.undecoded(tree, key, error))
     }
@@ -553,9 +529,8 @@ impl Store {
         self.scan(tree, prefix).naming_broken()
     }
 
-    /// The leads that the records of a tree [sealed by lead](Seal::Lead) are about, with the record keys,
-    /// from the key `start` on. Opens no record, so records whose data key is destroyed are included; broken
-    /// ones are skipped.
+    /// The leads of the records of a tree [sealed by lead](Seal::Lead), with the record keys, from `start`
+    /// on. Includes records whose data key is destroyed, since it opens none; broken ones are skipped.
     pub fn owners(
         &self,
         tree: Tree,
@@ -565,8 +540,7 @@ impl Store {
         scan::owners(Arc::clone(&self.shared.engine), tree, start, prefix)
     }
 
-    /// Groups leads by the slot of their data key: the leads of one group can be [erased in one
-    /// commit](Commit::erase_all).
+    /// Groups leads by slot: those of one group can be [erased in one commit](Commit::erase_all).
     pub fn by_slot(&self, leads: impl IntoIterator<Item = Uuid>) -> Vec<Vec<Uuid>> {
         let slots = &self.shared.engine.sealing().slots;
         let mut by_slot = BTreeMap::<u16, Vec<Uuid>>::new();
@@ -574,8 +548,7 @@ impl Store {
         by_slot.into_values().collect()
     }
 
-    /// Reads every record and reports the broken ones. Takes as long as reading the whole store; changes
-    /// nothing.
+    /// Reads every record and reports the broken ones. Takes as long as reading the whole store.
     pub fn check(&self) -> ReadResult<CheckReport> {
         match &self.shared.backing {
             Backing::Files(files) => check::check(&files.records),
@@ -602,8 +575,7 @@ impl Store {
         open::format_fault(path)
     }
 
-    /// Waits until the store takes commits again after its disk failed. Commits unanswered at the failure
-    /// were refused. One caller waits at a time.
+    /// Waits until the store takes commits again after its disk failed. One caller waits at a time.
     pub async fn until_mended(&self) {
         self.shared.latch.until_mended().await;
     }
@@ -618,8 +590,7 @@ impl Store {
         self.shared.files().map_or_else(Vec::new, |files| files.records.volumes().damages.all())
     }
 
-    /// A file of the base that is lost entirely. The base held access tokens and the keys of leads, so
-    /// acknowledged records cannot be read.
+    /// A file of the base that is lost entirely, and with it access tokens and keys of leads.
     pub fn lost_base(&self) -> Option<FileDamage> {
         let is_lost = |what: &DamageKind| match what {
             DamageKind::Missing => true,
@@ -655,8 +626,7 @@ impl Store {
     }
 
     /// A counter that grows with each change of a topic, before that change is acknowledged; for changes by
-    /// other processes on the store, within a quarter of a second. A value read while the counter stays the
-    /// same is still current.
+    /// other processes on the store, within a quarter of a second.
     pub fn changes_of(&self, topic: Topic) -> u64 {
         self.shared.topics.count(topic)
     }
@@ -666,8 +636,7 @@ impl Store {
         self.shared.topics.until_changed(topic, seen).await
     }
 
-    /// Calls `take_in` after each change of a topic past the count `seen`, for ever. Retries a failed call
-    /// until it succeeds.
+    /// Calls `take_in` after each change of a topic past `seen`, for ever. Retries a failed call.
     pub async fn follow<F, E>(&self, topic: Topic, seen: u64, take_in: impl Fn() -> F)
     where
         F: Future<Output = Result<(), E>>,
@@ -688,8 +657,7 @@ impl Store {
         }
     }
 
-    /// The keys of a tree that begin with `prefix`, including those of unreadable records. The only error is
-    /// [`ReadError::Disk`].
+    /// The keys with a `prefix`, of unreadable records too. The only error is [`ReadError::Disk`].
     pub fn keys(&self, tree: Tree, prefix: impl AsRef<[u8]>) -> ReadResult<Vec<Vec<u8>>> {
         self.shared.engine.keys(tree, prefix.as_ref()).collect()
     }
@@ -731,8 +699,7 @@ impl Store {
         read_clear(engine, Tree::LeadKeys, &engine.sealing().slots.place(lead))
     }
 
-    /// A keyed hash of a text, to look it up without storing it: deterministic for a text and purpose, and
-    /// not guessable from the store alone.
+    /// A keyed hash of a text, to look it up without storing it: not guessable from the store alone.
     pub fn blind(&self, purpose: &str, text: &[u8]) -> [u8; 32] {
         self.shared.engine.sealing().blind(purpose, text)
     }
@@ -762,8 +729,7 @@ impl Store {
         }
     }
 
-    /// The clock for retention, counting and expiry by age. It runs ahead of neither the machine's clock nor
-    /// the arrivals, so a clock set into the future makes no record old.
+    /// The clock for retention, counting and expiry by age. A clock set into the future makes no record old.
     pub fn clock(&self) -> Clock {
         let (clock, steady) = (Arc::clone(&self.shared.clock), Arc::clone(&self.shared.clock));
         Clock::with_steady(move || clock.earlier_us(), move || steady.now_us())
@@ -779,8 +745,7 @@ impl Store {
         self.shared.clock.now_us() / 1000
     }
 
-    /// The arrival time `age` ago, in microseconds since 1970: a record with an earlier arrival is at least
-    /// that old.
+    /// The arrival time `age` ago, in microseconds since 1970: an earlier record is at least that old.
     pub fn aged_us(&self, age: Duration) -> u64 {
         self.shared.clock.aged_us(age)
     }
@@ -799,9 +764,8 @@ impl Store {
     }
 
     /// Stops taking commits, writes the queued ones and stops the writer, within
-    /// [`StoreOptions::close_bound`]. Blocks. Once this returns `Ok`, every commit ever queued has its answer
-    /// and survives a kill if that was `Ok`. Reads still work; the lock is released once the last clone is
-    /// dropped.
+    /// [`StoreOptions::close_bound`]. Blocks. Once this returns `Ok`, every commit ever queued has its
+    /// answer. Reads still work; the lock is released once the last clone is dropped.
     pub fn close(&self) -> Result<(), StoreError> {
         self.shared.queue.close()
     }

@@ -1,7 +1,6 @@
 //! The lock of a store: only one process has it open.
 //!
-//! It locks the store's directory, which cannot be removed under a daemon without losing the store, and the
-//! file `lock` in it.
+//! It locks the store's directory, which cannot be replaced under a daemon, and the file `lock` in it.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -12,7 +11,6 @@ use std::time::{Duration, Instant};
 use super::disk;
 use super::error::{StoreError, io_error};
 
-/// Held while the store is open; released on drop.
 #[derive(Debug)]
 pub(super) struct Lock {
     #[expect(dead_code, reason = "it is held by being open")]
@@ -23,7 +21,6 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock of a store for reading, without changing the store.
     pub(super) fn take_to_read(store: &Path) -> Result<Self, StoreError> {
         let now = Instant::now();
         let directory = hold(File::open(store), store, store, now)?;
@@ -33,7 +30,6 @@ impl Lock {
         Ok(Self { directory, file })
     }
 
-    /// Takes the lock of a store as soon as it is free, within `bound`.
     pub(super) fn take(store: &Path, bound: Duration) -> Result<Self, StoreError> {
         let until = Instant::now() + bound;
         let directory = hold(File::open(store), store, store, until)?;
@@ -45,7 +41,6 @@ impl Lock {
     }
 }
 
-/// Locks a file or directory of a store as soon as it is free, up to a deadline.
 fn hold(opened: io::Result<File>, path: &Path, store: &Path, until: Instant) -> Result<File, StoreError> {
     let locked = opened.and_then(|file| Ok((disk::lock_until(&file, until)?, file)));
     match locked.map_err(|source| io_error(path, source))? {

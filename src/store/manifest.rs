@@ -5,10 +5,9 @@
 //! {"revision":7,"volumes":[{"number":0,"begins":…,"files":[{"number":1,"bytes":4711}]}, …]}
 //! crc32 of the lines before, in hexadecimal
 //! ```
-//! It is rewritten as a whole whenever a file is added or removed, and when the store is closed; `bytes` is
-//! the length of a file that is known to survive a power cut. There are two copies, `manifest` and
-//! `manifest.copy`, so that damage to one costs nothing: the sound one with the higher revision counts. If
-//! both are damaged, the list is rebuilt from the existing files.
+//! It is rewritten as a whole whenever a file is added or removed; `bytes` is a length known to survive a
+//! power cut. Of the two copies, `manifest` and `manifest.copy`, the sound one with the higher revision
+//! counts. If both are damaged, the list is rebuilt from the existing files.
 
 use std::io;
 use std::path::Path;
@@ -30,8 +29,7 @@ const HEADING: &str = "offerd store ";
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
     revision: u64,
-    /// Whether the store was open when it was written, so that a journal must exist. Other builds leave this
-    /// out.
+    /// Whether the store was open when it was written, so that a journal must exist. Optional in the file.
     #[serde(default)]
     pub(super) has_journal: bool,
     /// The volumes, in the order of their numbers, the base first.
@@ -46,7 +44,6 @@ pub(super) struct VolumeRow {
 }
 
 impl VolumeRow {
-    /// A volume whose beginning is unknown or before all others.
     pub(super) fn undated(number: Number, files: Vec<FileRow>) -> Self {
         Self { number, begins: VolumeStart::default(), files }
     }
@@ -89,8 +86,7 @@ impl Manifest {
         })
     }
 
-    /// A manifest made from the files of a store whose own is lost. The beginnings of its volumes are
-    /// unknown.
+    /// A manifest rebuilt from a store's files. The beginnings of its volumes are unknown.
     pub(super) fn of_files(store: &Path) -> io::Result<Self> {
         let mut volumes = Vec::new();
         for number in [BASE].into_iter().chain(volumes_in(store)?) {

@@ -9,8 +9,7 @@ use super::cluster::{DatabaseStanding, NodeFigures};
 use super::{Backing, Store, postgres};
 
 impl Store {
-    /// Whether several processes may have the store open at once, so that another process may change a record
-    /// after it was read.
+    /// Whether other processes may have the store open, and change a record after it was read.
     pub fn is_shared(&self) -> bool {
         self.shared.files().is_none()
     }
@@ -20,14 +19,12 @@ impl Store {
         self.shared.cluster.me
     }
 
-    /// Whether no other process is known to have the store open. A new process becomes known within a fifth
-    /// of a lease.
+    /// Whether no other process is known to have the store open; a new one is, within a fifth of a lease.
     pub fn is_alone(&self) -> bool {
         self.shared.cluster.is_alone()
     }
 
-    /// The id of this process's directory, which survives restarts; `None` if no other process can share the
-    /// store.
+    /// The id of this process's directory, which survives restarts; `None` if the store cannot be shared.
     pub fn place(&self) -> Option<Uuid> {
         match &self.shared.backing {
             Backing::Database(database, _) => Some(database.place()),
@@ -35,8 +32,7 @@ impl Store {
         }
     }
 
-    /// The key of a record that each sharing process has its own of: the name, followed by the
-    /// [place](Self::place) if there is one.
+    /// The key of a record that each sharing process has: the name, then any [place](Self::place).
     pub fn own_key(&self, name: &[u8]) -> Vec<u8> {
         let place = self.place().map_or_else(Vec::new, |place| place.as_bytes().to_vec());
         [name, &place].concat()
@@ -77,8 +73,7 @@ impl Store {
         self.shared.cluster.known_alive().max(1)
     }
 
-    /// The processes that share the store, including those that ended within a day; only this one for a store
-    /// in files. May block on the database.
+    /// The processes that share the store, or did within a day. May block on the database.
     pub fn nodes(&self) -> ReadResult<Vec<NodeFigures>> {
         match &self.shared.backing {
             Backing::Database(database, _) => postgres::nodes(database),

@@ -48,8 +48,7 @@ pub(super) fn exists(path: &Path) -> bool {
         || recovery::has_files(path)
 }
 
-/// Whether a directory holds files of another program: of a database, such as sled's, or an unrelated
-/// `manifest`.
+/// Whether a directory holds another program's files, such as sled's or an unrelated `manifest`.
 fn is_foreign(path: &Path, found: &ManifestLookup) -> bool {
     match found {
         ManifestLookup::Nothing => path.join("db").exists(),
@@ -140,7 +139,6 @@ pub(super) fn manifest(path: &Path, damages: &Damages) -> Result<Option<Manifest
     }
 }
 
-/// Notes the latest time in the keys of records by time. For feeds that is the last arrival.
 fn note_latest(records: &StoredRecords) -> DiskResult<()> {
     let volumes = records.volumes();
     let by_time = TREES.iter().filter(|row| row.kept == VolumeSelector::ByTime).map(|row| row.tree);

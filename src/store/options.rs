@@ -16,8 +16,7 @@ pub struct StoreOptions {
     pub path: PathBuf,
     /// The database that holds the records instead; the directory then only serves to look for a master key.
     pub database: Option<PostgresSettings>,
-    /// The file with the master key. Without one, [`MasterKey::find`](super::MasterKey::find) searches for
-    /// it.
+    /// The file with the master key; if none, [`MasterKey::find`](super::MasterKey::find) searches for it.
     pub master_key_file: Option<PathBuf>,
     /// Commits that may wait for the writer; one more is `Busy`.
     pub queue: usize,
@@ -43,7 +42,7 @@ pub struct StoreOptions {
     pub scrub_interval: Duration,
     /// Read rate of the scrub, in bytes a second.
     pub scrub_rate: u64,
-    /// Time limit of one disk step of the writer, after which the store is [stalled](super::StoreHealth::Stalled).
+    /// Time limit of a disk step of the writer; past it the store is [stalled](super::StoreHealth::Stalled).
     pub stall_after: Duration,
     /// The clock behind arrival times.
     pub clock: Clock,

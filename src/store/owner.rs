@@ -1,5 +1,4 @@
-//! The owner of a store, the only user that may open it: the daemon could not read files created in it by
-//! another user, such as root.
+//! The owner of a store: the daemon could not read files created by another user, such as root.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -11,7 +10,6 @@ use super::user::ROOT;
 /// The first file that opening a store creates.
 const MADE_FIRST: &str = "lock";
 
-/// Checks whether this user may open the store in a directory, or create one there.
 pub(super) fn check(store: &Path) -> Result<(), StoreError> {
     let user = rustix::process::geteuid().as_raw();
     match owner(store, user) {
@@ -20,8 +18,7 @@ pub(super) fn check(store: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// The owner, if it matters to a user. Other users may create a store in a directory without one, if its
-/// permissions allow; an inaccessible directory has no known owner.
+/// The owner, if known and not `user`. In a directory without a store, the permissions decide.
 fn owner(store: &Path, user: u32) -> Option<u32> {
     let made = fs::metadata(store.join(MADE_FIRST)).ok();
     let made = made.or_else(|| fs::metadata(store).ok().filter(|_| user == ROOT));

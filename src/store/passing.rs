@@ -1,8 +1,7 @@
 //! Short-lived records, erased by destroying their key.
 //!
-//! They share an ephemeral key. To erase some of them, the store begins a fresh key, seals the records still
-//! wanted with it, and destroys the earlier keys: remains of the others in the store's files become
-//! unreadable. A crash in between leaves both keys, and the next call finishes the job.
+//! They share an ephemeral key. To erase some, the records still wanted are resealed with a fresh key and the
+//! earlier keys destroyed. A crash in between leaves both keys, and the next call finishes the job.
 
 use uuid::Uuid;
 
@@ -44,8 +43,7 @@ impl Store {
         Ok(sealing.change(KeyRing::forget_passing)?)
     }
 
-    /// A commit that seals a record with the fresh key if it is wanted, or else removes it; `None` if it has
-    /// the fresh key already.
+    /// A commit that reseals a wanted record or removes it; `None` if it has the fresh key already.
     fn sealed_anew(
         &self,
         tree: Tree,

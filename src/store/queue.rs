@@ -1,5 +1,4 @@
-//! The path of a commit to the writer and of its outcome back: a bounded queue and one plain thread, or no
-//! queue at all.
+//! The path of a commit to the writer and back: a bounded queue and one plain thread, or no queue at all.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use tokio::sync::oneshot;
 
 use super::commit::{Commit, CommitError, CommitResult};
 use super::committer::Committer;
-use super::courier::{CommitReplies, CommitWaiter};
+use super::completion_queue::{CommitReplies, CommitWaiter};
 use super::engine::GroupWriter;
 use super::error::StoreError;
 use super::options::StoreOptions;
@@ -45,11 +44,9 @@ pub(super) enum CommitQueue {
     Inline(Mutex<Option<BoxedCommitter>>),
 }
 
-/// The queue in front of the writer's thread, and the handles to stop it.
 pub(super) struct Threaded {
     sender: RwLock<Option<Sender<QueuedCommit>>>,
-    /// Parked while the queue is empty. The channel's own wait yields the core before it parks; where all
-    /// cores are busy that delays a queued commit by a millisecond.
+    /// Parked while the queue is empty. The channel's own wait yields first, which costs ms on busy cores.
     writer: Thread,
     thread: Mutex<Option<WriterThread>>,
     /// Disk time of the last two groups, microseconds.
@@ -69,8 +66,7 @@ struct QueuedCommit {
 }
 
 impl CommitQueue {
-    /// A queue to a writer: on a dedicated thread, which takes commits in groups, or inline, so that each
-    /// commit is written before `submit` returns.
+    /// A queue to a writer on a dedicated thread; or inline, so that `submit` writes each commit.
     pub(super) fn new(
         committer: Committer<impl GroupWriter + 'static>,
         options: &StoreOptions,
@@ -171,7 +167,6 @@ impl Threaded {
     }
 }
 
-/// Writes the queued commits, a group at a time, until the queue is closed and empty.
 fn run(
     mut committer: BoxedCommitter,
     requests: &Receiver<QueuedCommit>,
@@ -199,8 +194,7 @@ fn run(
     committer.finish()
 }
 
-/// The next request, once there is one; `None` when the queue is closed and empty. Retries a failed disk at
-/// intervals.
+/// `None` when the queue is closed and empty. Retries a failed disk at intervals.
 fn next(committer: &mut BoxedCommitter, requests: &Receiver<QueuedCommit>) -> Option<QueuedCommit> {
     loop {
         match requests.try_recv() {

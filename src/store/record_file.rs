@@ -4,10 +4,9 @@
 //! "offerdr1"  volume u32 BE  number u32 BE  crc32 of the two u32 BE  entry…
 //! entry   mark u32 BE  key length u16 BE  value length u32 BE  crc32 u32 BE  key  value
 //! ```
-//! An entry sets the record of its key from there on; the length `FFFFFFFF` with no value removes the record.
-//! All entries of a file share its mark, and no other file has the same one, so a reader can resynchronise
-//! after damage. The checksum covers the file, the offset, the lengths, the key and the value, so bytes from
-//! elsewhere never pass for an entry.
+//! An entry sets the record of its key; the length `FFFFFFFF` with no value removes it. The mark is unique to
+//! the file, so a reader can resynchronise after damage. The checksum also covers the file and the offset, so
+//! bytes from elsewhere never pass for an entry.
 //!
 //! A file only grows. The [checkpoints](super::checkpoint) sync it; the [journal](super::journal) holds what
 //! a crash has kept from it.
@@ -31,10 +30,8 @@ use super::volume_number::Number;
 /// Magic number of a file; the last byte is the format version.
 const MAGIC: &[u8; 8] = b"offerdr1";
 
-/// Length of the file header in bytes.
 pub(super) const HEADING: u64 = 20;
 
-/// Length of an entry's header in bytes.
 const HEAD: usize = 14;
 
 const CHUNK: usize = 256 * 1024;
@@ -44,7 +41,6 @@ const VALUE_MAX: usize = VALUE_LIMIT + 1024;
 /// The number of a file within its volume, from 1.
 pub(super) type FileNumber = u32;
 
-/// A file as the manifest lists it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileRow {
     pub(super) number: FileNumber,
@@ -217,8 +213,7 @@ impl RecordFile {
         u32::try_from(HEAD + key.len() + value.len()).expect("a value is within its limit of 16 MiB")
     }
 
-    /// The value of this key's entry at a place. A damaged entry yields its raw bytes, which fail the frame
-    /// check; empty when the place holds another key's entry or is cut short.
+    /// The value of this key's entry. A damaged entry yields its raw bytes, which fail the frame check.
     pub(super) fn read(&self, locator: Locator, key: &[u8]) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; locator.length as usize];
         match self.file.read_exact_at(&mut bytes, locator.at) {
@@ -284,7 +279,6 @@ impl RecordFile {
         io::Error::new(error.kind(), what)
     }
 
-    /// The whole entry at the beginning of these bytes, if there is one.
     fn entry(&self, bytes: &[u8], at: u64) -> Option<FileEntry> {
         let rest = bytes.strip_prefix(&mark(self.volume, self.number).to_be_bytes())?;
         let (key_length, rest) = rest.split_first_chunk()?;
@@ -315,7 +309,6 @@ impl RecordFile {
 pub(super) struct FileWalk<'a> {
     file: &'a RecordFile,
     pub(super) at: u64,
-    /// The bytes read, followed by their offset.
     read: Vec<u8>,
     read_at: u64,
     /// Unreadable pages that are not reported yet.

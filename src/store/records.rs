@@ -1,8 +1,7 @@
 //! Reading: from a tree and a key to a payload, broken records included.
 //!
-//! A read looks up the place of the record in the index of its [volume](super::volumes) and reads the record
-//! file, on the caller's thread. It sees a group as soon as the group is applied, which is when it is
-//! durable.
+//! A read looks up the place in the [volume's](super::volumes) index and reads the record file, on the
+//! caller's thread. It sees a group as soon as it is applied, which is when it is durable.
 
 use std::iter;
 use std::ops::Bound;
@@ -21,24 +20,23 @@ use super::raw::RawValues;
 use super::scan::Scan;
 use super::sealing::Sealing;
 use super::stall::{Stalls, WriterStep};
-use super::tap::WriteObserver;
 use super::topics::{Topics, topics_of};
 use super::trees::Tree;
 use super::volume_number::{BASE, Number};
 use super::volumes::files::gone;
 use super::volumes::volume::Volume;
 use super::volumes::{Appended, ApplyError, VolumeState, Volumes, place, span, time_ms};
+use super::write_observer::WriteObserver;
 
 pub(super) struct StoredRecords {
     reads: Reads,
     sealing: Sealing,
-    pub(super) tap: WriteObserver,
+    pub(super) observer: WriteObserver,
     reported: Reported,
     pub(super) topics: Arc<Topics>,
 }
 
-/// Access to volumes under concurrent use. A failed index is never queried, and no read waits without bound
-/// for a group.
+/// Reads under concurrent writes. A failed index is never queried; no read waits without bound.
 #[derive(Clone)]
 struct Reads {
     volumes: Arc<Volumes>,
@@ -85,8 +83,7 @@ impl Reads {
 }
 
 impl RawValues for StoredRecords {
-    /// Reads while no group is being applied. Opens no volume meanwhile, since the writer waits: if one was
-    /// closed, the read starts over once it is open.
+    /// Reads while no group is being applied. If a volume was closed, the read starts over once it is open.
     fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
         // A volume that is held here is not closed.
         let mut opened = Vec::new();
@@ -99,7 +96,6 @@ impl RawValues for StoredRecords {
     }
 }
 
-/// The records of the base, for a read in progress.
 struct BaseRecords<'a>(&'a Reads);
 
 impl RawValues for BaseRecords<'_> {
@@ -125,9 +121,9 @@ impl RawValues for VolumeWithBase<'_> {
 
 impl StoredRecords {
     pub(super) fn new(volumes: Volumes, sealing: Sealing, latch: Arc<FailureLatch>, stalls: Stalls) -> Self {
-        let (applied, tap, reported, topics) = Default::default();
+        let (applied, observer, reported, topics) = Default::default();
         let reads = Reads { volumes: Arc::new(volumes), applied, latch, stalls: Arc::new(stalls) };
-        Self { reads, sealing, tap, reported, topics }
+        Self { reads, sealing, observer, reported, topics }
     }
 
     pub(super) fn stalls(&self) -> &Arc<Stalls> {
@@ -168,8 +164,7 @@ impl StoredRecords {
         work()
     }
 
-    /// Applies the writes of one group: readers see all of it or nothing, and so does a recovery, from the
-    /// journal.
+    /// Applies the writes of one group: readers, and recovery, see all of it or nothing.
     pub(super) fn apply(&self, changes: Vec<RecordChange>) -> Result<(), ApplyError> {
         let topics = topics_of(&changes);
         self.stalls().step(WriterStep::Append);
@@ -180,14 +175,13 @@ impl StoredRecords {
         self.stalls().step(WriterStep::Index);
         appended.iter().try_for_each(Appended::find).map_err(ApplyError::Index)?;
         topics.into_iter().for_each(|topic| self.topics.note(topic));
-        if self.tap.listens() {
-            self.tap.note(appended.into_iter().flat_map(|appended| appended.changes).collect());
+        if self.observer.listens() {
+            self.observer.note(appended.into_iter().flat_map(|appended| appended.changes).collect());
         }
         Ok(())
     }
 
-    /// Notes files of a volume that were deleted while open as damage. If the next start would need them, the
-    /// store fails and acknowledges nothing more.
+    /// Notes deleted files of an open volume as damage. If the next start needs them, the store fails.
     pub(super) fn note_gone(&self, number: Number) {
         if let Some(file) = self.volumes().note_gone(number)
             && self.volumes().is_needed(number)
@@ -200,7 +194,6 @@ impl StoredRecords {
         &self.reads.latch
     }
 
-    /// Runs work as if a group were being applied.
     #[cfg(test)]
     pub(super) fn while_applying(&self, work: impl FnOnce()) {
         let _applied = self.reads.applied.write();

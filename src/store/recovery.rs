@@ -1,20 +1,14 @@
 //! Recovery: makes a store whole after a kill, a power cut or damage, before anything opens it.
 //!
-//! 1. The manifest lists the files that must exist. A missing or shortened file is noted as damage and stays
-//!    in the manifest. Files that were begun and are not listed yet are adopted; files that were dropped and
-//!    still exist are removed.
-//! 2. The oldest segment of the journal records how far each record file was durable when the segment began.
-//!    Bytes behind that may be anything: whole entries in sequence are kept, and the rest is cut off. If the
-//!    journal is not whole nothing is cut off, since the bytes behind damage may be the only copy.
-//! 3. Each group of the journal that is missing is appended again, in order. Now the record files hold
-//!    everything that was ever acknowledged.
+//! 1. The manifest lists the files that must exist. Missing or shortened ones are noted as damage. Files
+//!    begun and not listed yet are adopted; dropped ones are removed.
+//! 2. The oldest segment of the journal records how far each record file was durable when it began. Of the
+//!    bytes behind that, whole entries are kept and the rest is cut off, unless the journal is damaged.
+//! 3. Each missing group of the journal is appended again, in order.
 //! 4. They are synced, the manifest is written, and the journal is obsolete.
 //!
 //! A change that the files already hold is not appended again: lost parts of the journal may have replaced it
-//! since.
-//!
-//! A crash during recovery leaves a state that the next recovery can begin from. Indexes play no part: those
-//! of files that recovery touched are rebuilt when they are opened.
+//! since. After a crash during recovery, the next recovery can begin. Touched indexes are rebuilt.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,8 +32,7 @@ use super::volumes::files::{self, VolumeFiles};
 use super::volumes::time_ms;
 use super::volumes::volume::for_each_entry;
 
-/// Makes a store whole that no process has open. `found` is its manifest, `None` if that is lost. Returns the
-/// manifest and the obsolete segments of the journal.
+/// Makes a store whole that no process has open. Returns the manifest and the obsolete journal segments.
 pub(super) fn recover(
     options: &StoreOptions,
     found: Option<Manifest>,
@@ -84,7 +77,6 @@ pub(super) fn has_records(store: &Path) -> bool {
         .any(|number| written_files_in(&directory_of(store, number)).map_or(true, |files| !files.is_empty()))
 }
 
-/// A store's state before recovery changes anything.
 pub(super) struct RecoveryState {
     /// The files that must exist, with the lengths the journal knows to be durable.
     pub(super) manifest: Manifest,
@@ -174,8 +166,7 @@ fn written_files_in(directory: &Path) -> io::Result<BTreeSet<u32>> {
     Ok(written)
 }
 
-/// Removes files that the manifest lists no longer: volumes that were dropped or never written to, and
-/// emptied files of the base.
+/// Removes unlisted files: of volumes dropped or never written to, and emptied files of the base.
 fn remove_dropped(store: &Path, manifest: &Manifest) -> io::Result<()> {
     for number in volumes_in(store)? {
         if manifest.volumes.iter().all(|volume| volume.number != number) {
@@ -192,8 +183,7 @@ fn remove_dropped(store: &Path, manifest: &Manifest) -> io::Result<()> {
     Ok(())
 }
 
-/// Raises each file's length in the manifest to the length the journal knows to be durable, where that is
-/// more.
+/// Raises the file lengths in the manifest to those that the journal knows to be durable.
 fn raise(manifest: &mut Manifest, looked: &JournalSummary) {
     for position in looked.positions.iter().flatten() {
         let files = manifest.volume_mut(position.volume).into_iter().flat_map(|volume| &mut volume.files);
@@ -207,7 +197,6 @@ struct Recovery<'a> {
     store: &'a Path,
     damages: &'a Damages,
     looked: JournalSummary,
-    /// The lengths of the files when the manifest was written.
     since: BTreeMap<Number, Vec<FileRow>>,
     /// The volumes that recovery changes.
     opened: BTreeMap<Number, VolumeFiles>,
@@ -215,8 +204,7 @@ struct Recovery<'a> {
     tails: BTreeMap<Number, VolumeTail>,
 }
 
-/// The entries of a volume behind the position where the journal begins; matched against the journal in
-/// order.
+/// A volume's entries from where the journal begins, matched against the journal in order.
 pub(super) struct VolumeTail {
     entries: Vec<u64>,
     at: usize,
@@ -225,8 +213,7 @@ pub(super) struct VolumeTail {
 }
 
 impl Recovery<'_> {
-    /// Notes the damage of a volume, and cuts off the bytes behind the durable length from the first that is
-    /// no entry.
+    /// Notes the damage of a volume, and cuts off non-entries behind the durable length.
     fn look_at(&mut self, volume: &VolumeRow) -> io::Result<()> {
         let directory = directory_of(self.store, volume.number);
         let mut has_tail = volume.files.is_empty();
@@ -289,7 +276,6 @@ impl Recovery<'_> {
         })
     }
 
-    /// Syncs the changed files, and notes their lengths in the manifest.
     fn settle(self, manifest: &mut Manifest) -> io::Result<()> {
         for volume in &mut manifest.volumes {
             if let Some(files) = self.opened.get(&volume.number) {
@@ -302,8 +288,7 @@ impl Recovery<'_> {
 }
 
 impl VolumeTail {
-    /// The entries behind the position where the journal began; if that is unknown, behind the lengths in the
-    /// manifest.
+    /// Reads from where the journal began; if unknown, from the lengths in the manifest.
     pub(super) fn of(
         files: &VolumeFiles,
         looked: &JournalSummary,
@@ -363,7 +348,6 @@ fn date(store: &Path, volumes: &mut [VolumeRow], undated: &BTreeSet<Number>) {
     }
 }
 
-/// The first and the last time in the keys of a volume.
 fn times_in(store: &Path, volume: &VolumeRow) -> Option<(u64, u64)> {
     // Damage is noted when the volume is opened.
     let unheard = Damages::default();

@@ -3,11 +3,9 @@
 //! A [volume](super::volumes) is dropped when the next one was begun so long ago that everything in it is
 //! past its retention. The steps, each with its own commits, so that a retry resumes after a crash:
 //!
-//! 1. Destroy the data keys of its leads, as an [erasure](super::Commit::erase_all) would: records about
-//!    these leads elsewhere, or in an old copy of the disk, become unreadable. The tombstones of the keys are
-//!    dropped with the next volume, which holds the last records of these leads.
-//! 2. Remove their records in the base: those sealed with such a key, and those that are older by the time in
-//!    their key.
+//! 1. Destroy the data keys of its leads, as an [erasure](super::Commit::erase_all) would. The tombstones of
+//!    the keys are dropped with the next volume, which holds the last records of these leads.
+//! 2. Remove their records in the base, and those that are older by the time in their key.
 //! 3. Drop the volume: its line in the manifest first, then its files.
 
 use uuid::Uuid;
@@ -27,7 +25,6 @@ pub(super) const AT_ONCE: usize = 500;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Where the key of a record in the base holds its time.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum AgeSource {
     /// In the first eight bytes of the key, in µs.
@@ -40,7 +37,6 @@ pub(super) enum AgeSource {
     Day,
 }
 
-/// The growing trees of the base with the source of a record's age.
 const AGING: [(Tree, AgeSource); 5] = [
     (Tree::PaidClicks, AgeSource::Id),
     (Tree::Postings, AgeSource::Id),
@@ -49,18 +45,15 @@ const AGING: [(Tree, AgeSource); 5] = [
     (Tree::PreviewClicks, AgeSource::Day),
 ];
 
-/// The growing trees of the base that are sealed with the data keys of leads.
 const ORPHANS: [Tree; 5] =
     [Tree::PartnerEvents, Tree::OfferDisplays, Tree::Identities, Tree::Repeats, Tree::Transcripts];
 
-/// The growing trees of the base, each with the source of its age; those without are [sealed with the data
-/// keys of leads](ORPHANS).
+/// The growing trees of the base; those without a source of age are [sealed by lead](ORPHANS).
 pub(super) fn of_base() -> impl Iterator<Item = (Tree, Option<AgeSource>)> {
     let aging = AGING.into_iter().map(|(tree, told)| (tree, Some(told)));
     aging.chain(ORPHANS.into_iter().map(|tree| (tree, None)))
 }
 
-/// Keys of a tree that should be removed.
 pub(super) struct Aged {
     pub(super) keys: Vec<Vec<u8>>,
     /// Where the search stopped; `None` at the end of the tree.
@@ -95,9 +88,8 @@ pub enum RetentionError {
 }
 
 impl Store {
-    /// Drops the oldest volume if everything in it came before a time. Both times are Unix milliseconds.
-    /// Returns a summary, or `None` when no volume is due. Takes seconds for a large volume, during which the
-    /// store stays in use. A retry after an error resumes.
+    /// Drops the oldest volume if everything in it came before a time; both times are Unix milliseconds.
+    /// `None` when no volume is due. Takes seconds for a large volume. A retry after an error resumes.
     pub async fn drop_before(&self, before_ms: u64, now_ms: i64) -> Result<Option<Dropped>, RetentionError> {
         let spans = self.volumes();
         let [oldest, next, ..] = &spans[..] else { return Ok(None) };
@@ -112,7 +104,6 @@ impl Store {
         Ok(Some(Dropped { volume: number, leads, records, bytes: oldest.bytes }))
     }
 
-    /// Destroys the data keys of the leads of a volume, and counts them.
     async fn destroy_keys(&self, number: Number, now_ms: i64) -> Result<u64, RetentionError> {
         let mut leads = 0;
         for slot in 0..SLOTS {
@@ -134,7 +125,6 @@ impl Store {
         Ok(leads)
     }
 
-    /// Removes records of the base that are from before a time or have lost their data key; counts them.
     async fn remove_aged(&self, before_ms: u64) -> Result<u64, RetentionError> {
         let mut removed = 0;
         for (tree, told) in of_base() {
@@ -179,7 +169,6 @@ impl Store {
         keys.take_while(|key| key.as_ref().map_or(true, |key| is_old(key))).collect()
     }
 
-    /// A batch of keys of a tree that should be removed, found among at most `looks` records.
     pub(super) fn aged(
         &self,
         tree: Tree,

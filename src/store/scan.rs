@@ -10,10 +10,8 @@ use super::frame::unframed;
 use super::sealing::{LastKey, owner};
 use super::trees::Tree;
 
-/// The records of one tree whose key begins with a prefix, in key order within each volume.
-///
-/// Not a snapshot: a record written meanwhile is met if its key lies ahead. Broken records are reported and
-/// skipped. Each step may block on the engine.
+/// The records of one tree with a key prefix, in key order within each volume. Not a snapshot: a record
+/// written meanwhile is met if its key lies ahead. Broken records are skipped. Steps may block.
 pub struct Scan {
     engine: Arc<dyn StorageEngine>,
     tree: Tree,
@@ -31,7 +29,6 @@ impl Scan {
         Self { engine, tree, about: None, names_broken: false, last_key: LastKey::default(), ahead }
     }
 
-    /// Skips records about other leads, without opening them.
     pub(super) fn about(self, lead: Uuid) -> Self {
         Self { about: Some(lead), ..self }
     }
@@ -58,8 +55,7 @@ pub(super) fn owner_of(raw: &[u8]) -> Option<Uuid> {
     unframed(raw).ok().and_then(owner)
 }
 
-/// The leads and keys of the records that a [`Scan`] of a tree sealed by lead would yield, without opening
-/// any.
+/// The leads and keys of the records that a [`Scan`] would yield, without opening any.
 pub(super) fn owners(
     engine: Arc<dyn StorageEngine>,
     tree: Tree,

@@ -76,7 +76,6 @@ impl ReadThrottle {
         }
     }
 
-    /// Waits. Returns true if the store is gone.
     fn is_over_after(&self, pause: Duration) -> bool {
         self.gone.recv_timeout(pause) != Err(RecvTimeoutError::Timeout)
     }

@@ -1,5 +1,4 @@
-//! Free disk space. New leads are refused before the disk is full, so that accepted work has room: an index
-//! cannot recover from a full disk, and then nothing more is written until a restart.
+//! Free disk space. New leads are refused before the disk is full: an index cannot recover from that.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,8 +15,7 @@ pub const DISK_FULL: &str = "(os error 28)";
 /// Maximum age of a cached disk check.
 const FRESH: Duration = Duration::from_millis(500);
 
-/// The message for a path that cannot be read or written: for a full disk the path, its free space and the
-/// remedy, otherwise the system's error.
+/// The message for an unusable path: for a full disk with the remedy, otherwise the system's error.
 pub fn unusable(path: &Path, error: &dyn std::fmt::Display) -> String {
     let (shown, told) = (path.display(), error.to_string());
     if !told.contains(DISK_FULL) {
@@ -67,8 +65,7 @@ impl DiskSpace {
         Self { path, reserve_bytes, fault, seen: Mutex::new(None) }
     }
 
-    /// Whether less than the reserve is free. A disk that cannot be queried counts as having room: writing to
-    /// it will show.
+    /// Whether less than the reserve is free. A disk that cannot be queried counts as having room.
     pub(super) fn is_short(&self) -> bool {
         if self.fault.0.load(Ordering::SeqCst) {
             return true;

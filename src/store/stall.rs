@@ -1,5 +1,4 @@
-//! Stalls: detects a disk that does not answer. The writer stores each step in an atomic before it begins, so
-//! that every thread sees how long the step has lasted, whatever hangs.
+//! Stalls: detects a disk that does not answer. An atomic shows every thread the writer's step and its start.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -15,11 +14,9 @@ use offerd_base::worded;
 /// Checks within the time that a step may take.
 const LOOKS: u32 = 5;
 
-/// The longest interval between two checks.
 const SELDOM: Duration = Duration::from_millis(250);
 
-/// An index step that lasts this many times the stall limit has failed: it is not waiting for the disk, or
-/// waits for ever.
+/// An index step of this many stall limits has failed: it does not wait for the disk, or waits for ever.
 const INDEX_STALLS: u32 = 20;
 
 /// Number of values in the low digits of the atomic: 0 for no step, or one more than the step.
@@ -61,7 +58,6 @@ impl Stall {
     }
 }
 
-/// The current step of the writer, and its start.
 #[derive(Debug)]
 pub(super) struct Stalls {
     opened: Instant,
@@ -115,8 +111,7 @@ impl Stalls {
         }
     }
 
-    /// Logs a stall once, and exports its duration; an index write that lasts too long fails the store for
-    /// good.
+    /// Logs a stall once, and exports its duration; a long index write fails the store for good.
     fn look(&self, latch: &FailureLatch) {
         match self.stall() {
             Some(stall) => {
@@ -158,7 +153,6 @@ impl Stalls {
     }
 }
 
-/// Checks for stalls on a background thread, until the store is gone.
 pub(super) fn watch(stalls: &Arc<Stalls>, latch: &Arc<FailureLatch>) -> io::Result<()> {
     let every = (stalls.after / LOOKS).clamp(Duration::from_millis(1), SELDOM);
     let (stalls, latch) = (Arc::downgrade(stalls), Arc::downgrade(latch));

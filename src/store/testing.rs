@@ -36,8 +36,7 @@ pub fn database() -> Option<PostgresSettings> {
     Some(options(format!("{url}{separator}options=-c%20search_path%3D{name}")))
 }
 
-/// Options for a test's store, and the directory of its master key; `None`, with a message, without a
-/// database.
+/// `None`, with a message, without a database.
 pub(crate) fn options() -> Option<(StoreOptions, TempDir)> {
     let Some(database) = database() else {
         eprintln!("SKIPPED: {VARIABLE} names no database");

@@ -1,7 +1,6 @@
 //! Change notifications between the users of a store, by topic: a reader re-reads its data after a change.
 //!
-//! A counter grows with each change before the change is acknowledged: at once in this process, and within a
-//! fifth of a second in other processes that share a database.
+//! A counter grows before a change is acknowledged; in other processes, within a fifth of a second.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,8 +1,7 @@
 //! The table of trees: the records of the store, their keys and their values.
 //!
-//! A tree is logical: one byte before the key. All trees share the record files and the index of each
-//! [volume](super::volumes). The prefix bytes are part of the format on disk; a new tree takes a new byte, a
-//! retired byte is never used again.
+//! A tree is logical: one byte before the key, which is part of the format on disk. A new tree takes a new
+//! byte, a retired byte is never used again.
 
 /// Whether the records of a tree are sealed, and with which key ([`super::sealing`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,57 +82,43 @@ trees! { 41:
     PartnerKeys: b'u' "partner_keys" Own Base;
     /// Accepted leads. Key: lead uuid. Value: lead as accepted, and its first rate table (JSON).
     Leads: b'l' "leads" Lead WithLead;
-    /// Submitted identities with their time, for the duplicate rule. Key: company uuid, id of the identity
-    /// key (u64), hash under it (32 bytes). Value: time of submission in ms (i64), the lead uuid, keyed hash
-    /// of the identity.
+    /// Identities for the duplicate rule. Key: company uuid, id of the identity key (u64), hash under it (32
+    /// bytes). Value: time of submission in ms (i64), the lead uuid, keyed hash of the identity.
     Identities: b'i' "identities" Lead Base;
     /// Submits, by their idempotency keys. Key: keyed hash of company uuid and the client's key. Value: time
     /// in ms (i64), keyed hash of the body, rate table uuid.
     Repeats: b'k' "repeats" Lead Base;
-    /// Rate tables, without their answers. Key: rate table uuid. Value: rate table without its answers: the
-    /// partners asked, and those excluded with the reason.
+    /// Rate tables. Key: rate table uuid. Value: the partners asked, and those excluded with the reason.
     RateTables: b'r' "rate_tables" Open ByTime;
-    /// Recorded outcomes of partner requests. Key: rate table uuid, sequence (u16). Value: outcomes of
-    /// requests that were written together.
+    /// Outcomes of partner requests. Key: rate table uuid, sequence (u16). Value: those written together.
     Answers: b'a' "answers" Lead ByTime;
-    /// Rate tables that are not complete yet. Key: rate table uuid. Value: the deadline in ms (i64), the id
-    /// of the process that completes it.
+    /// Incomplete rate tables. Key: rate table uuid. Value: deadline in ms (i64), id of the owning process.
     OpenTables: b'o' "open_tables" Open Base;
-    /// Rate tables of a lead that the lead's own record does not name. Key: lead uuid, rate table uuid.
-    /// Value: empty; the key holds everything.
+    /// Rate tables that the lead's own record does not name. Key: lead uuid, rate table uuid. Value: empty.
     LeadTables: b'b' "lead_tables" Open WithLead;
     /// Actions on a lead after its tables were built. Key: lead uuid, action uuid. Value: lead action (JSON).
     LeadActions: b'e' "lead_actions" Lead WithLead;
     /// Partner reports, by the partner's own transaction id. Key: keyed hash of partner key and transaction
     /// id. Value: the report and its receipt (JSON).
     PartnerEvents: b'v' "partner_events" Lead Base;
-    /// Offers whose click has earned its payout. Key: rate table uuid, its last 12 bits the offer's number.
-    /// Value: empty; the key holds everything.
+    /// Offers whose click has earned. Key: rate table uuid, with the offer's number at the end. Value: empty.
     PaidClicks: b'q' "paid_clicks" Open Base;
-    /// How often offers were opened. Key: rate table uuid, its last 12 bits the offer's number. Value: how
-    /// often it was opened (u64).
+    /// Clicks on offers. Key: rate table uuid, its last 12 bits the offer's number. Value: count (u64).
     Clicks: b'1' "clicks" Open ByTime;
-    /// The partners asked, where the rate table does not list them. Key: rate table uuid. Value: start of the
-    /// second look, the partners it asks, those it does not ask with the reason, and those left unasked after
-    /// all.
+    /// The partners asked, where the rate table does not list them. Key: rate table uuid. Value: start of
+    /// second look, the partners it asks, those it does not ask with the reason, and those left unasked.
     Asks: b'n' "asks" Open ByTime;
-    /// Payouts as they count towards budgets. Key: uuid of the report or click. Value: partner key, product
-    /// type, time in ms, cents.
+    /// Payouts for budgets. Key: uuid of the report or click. Value: partner key, product type, ms, cents.
     Postings: b'w' "owed" Open Base;
-    /// Partners paused from the command line. Key: partner key, zero byte, product type or nothing. Value:
-    /// the pause (JSON).
+    /// Paused partners. Key: partner key, zero byte, product type or nothing. Value: the pause (JSON).
     Pauses: b'z' "pauses" Open Base;
-    /// The feed of lead events, by company, in order of arrival. Key: company uuid, arrival in µs (u64),
-    /// sequence (u32). Value: list of events.
+    /// Lead events. Key: company uuid, arrival in µs (u64), sequence (u32). Value: list of events.
     LeadEvents: b'h' "lead_events" Open ByArrival;
-    /// The feed of payouts, like lead events. Key: company uuid, arrival in µs (u64), sequence (u32). Value:
-    /// list of payouts.
+    /// The feed of payouts. Key: as for lead events. Value: list of payouts.
     LeadPayouts: b'y' "lead_payouts" Open ByArrival;
-    /// The feed of client tags, like lead events. Key: company uuid, arrival in µs (u64), sequence (u32).
-    /// Value: list of tags.
+    /// The feed of client tags. Key: as for lead events. Value: list of tags.
     LeadClientTags: b'g' "lead_client_tags" Lead ByArrival;
-    /// Templates shared by many records. Key: fingerprint (16 bytes). Value: an internal line, then prepared
-    /// JSON.
+    /// Shared templates. Key: fingerprint (16 bytes). Value: an internal line, then prepared JSON.
     Templates: b'x' "texts" Open Base;
     /// Visits to the pages of clients. Key: id (u64). Value: the start of a visit.
     Sessions: b's' "sessions" Own Base;
@@ -142,8 +127,7 @@ trees! { 41:
     /// Data keys, which seal personal data. Key: slot (u16), lead uuid. Value: the sealed data key, or the
     /// time of its destruction; the volume of the lead (u32), with a database its time in s.
     LeadKeys: b'j' "lead_keys" Open Base;
-    /// Prefills: lead data waiting to be used, for some minutes. Key: company uuid, prefill token. Value: the
-    /// data of a lead, expiry time, remaining reads (JSON).
+    /// Prefills. Key: company uuid, prefill token. Value: data of a lead, expiry, remaining reads (JSON).
     Prefills: b'3' "prefills" Passing Base;
     /// Reports of approval probability. Key: company uuid, report uuid. Value: whether it is a test, and the
     /// report (JSON).
@@ -171,8 +155,7 @@ trees! { 41:
     /// (u16), or nothing. Value: the position in the feed; how the last calls ended; of an unacknowledged
     /// event the lead's uuid, its type, attempts and times.
     Postbacks: b'W' "postbacks" Open Base;
-    /// Users of the console. Key: name in small letters. Value: role, hash of the password, whether the user
-    /// is blocked (JSON).
+    /// Users of the console. Key: name in small letters. Value: role, password hash, whether blocked (JSON).
     Users: b'U' "users" Own Base;
     /// The audit log. Key: 1, number (u64); or 0. Value: actor, action, time and reason, and the hash of the
     /// record before (JSON); number and hash of the last removed record (JSON).

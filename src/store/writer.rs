@@ -1,5 +1,4 @@
-//! The writer, the only code that writes. It takes a group and returns an outcome for each of its commits; by
-//! then the group is durable and applied, or the store is failed.
+//! The writer, the only code that writes. Once it returns, the group is durable or the store is failed.
 
 use std::io;
 use std::sync::Arc;
@@ -65,8 +64,7 @@ impl FilesWriter {
         Ok(())
     }
 
-    /// Whether the last volume is large or old enough. Its length is checked when a segment of the journal
-    /// has filled.
+    /// The length of the last volume is checked when a segment of the journal has filled.
     fn is_volume_full(&mut self) -> bool {
         let volumes = self.records.volumes();
         let Some((_, begins)) = volumes.last() else { return false };
@@ -141,11 +139,8 @@ impl engine::GroupWriter for FilesWriter {
         self.disk_took
     }
 
-    /// Continues in a new file of the journal once the disk accepts one. The record files are synced first,
-    /// so that the old segments are obsolete and the failed group cannot come back. If that fails they are
-    /// kept, and a restart reads them.
-    ///
-    /// Does nothing while record files are missing that the next start would need.
+    /// Continues in a new file of the journal. The record files are synced first, so that the failed group
+    /// cannot come back; else the old segments stay. Does nothing while record files are missing.
     fn renew(&mut self) -> Result<bool, WriteFault> {
         self.stalls.step(WriterStep::Roll);
         let volumes = self.records.volumes();
@@ -163,8 +158,7 @@ impl engine::GroupWriter for FilesWriter {
         Ok(renewed.is_ok())
     }
 
-    /// Compacts the oldest file of the base, if most of it is dead records: rewrites a part of its live
-    /// records, and removes the file when none is left.
+    /// Compacts the oldest file of the base, a part at a time, if most of it is dead records.
     fn tidy(&mut self) -> Result<(), WriteFault> {
         let Some(file) = self.records.volumes().base_file_to_empty() else { return Ok(()) };
         let (number, from) = match self.emptied {
@@ -185,8 +179,7 @@ impl engine::GroupWriter for FilesWriter {
                     }
                 }
                 Ok(WalkItem::Entry(_)) => {}
-                // Damaged bytes may have been live: the file stays, so that the damage is reported, and can
-                // be salvaged.
+                // Damaged bytes may have been live: the file stays, for reports and salvage.
                 Ok(WalkItem::Damage { .. }) | Err(_) => {
                     self.emptied = (number, u64::MAX);
                     return Ok(());

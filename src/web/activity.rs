@@ -13,13 +13,11 @@ const IDLE: u64 = 1 << 63;
 /// The state of a connection that takes no more requests.
 const CLOSED: u64 = u64::MAX;
 
-/// The activity of one connection. HTTP/2 needs it for timeouts: a silent client grants no flow-control
-/// window, so no write ever waits.
+/// HTTP/2 needs the activity for timeouts: a silent client grants no window, so no write ever waits.
 #[derive(Debug)]
 pub(super) struct Activity {
     begun: Instant,
-    /// The number of requests under way, each from its head to the last chunk of its answer; or idle, with
-    /// the time since when; or closed.
+    /// The requests under way, each up to the last chunk of its answer; or idle, with since when; or closed.
     state: AtomicU64,
     /// When the client stopped taking what we write; 0 while it takes it.
     stalled_us: AtomicU64,
@@ -38,7 +36,6 @@ pub(super) struct IdleSince {
 #[derive(Debug)]
 pub(super) struct ActiveRequest {
     activity: Arc<Activity>,
-    /// The number of chunks that the client has not taken in full.
     owed: AtomicUsize,
     /// When the client last took something of a chunk, or when the first of them became available.
     moved_us: AtomicU64,
@@ -47,7 +44,6 @@ pub(super) struct ActiveRequest {
 const LOOK: Duration = Duration::from_millis(1);
 
 impl Activity {
-    /// The activity of a new connection; `begun` is the start of the clock that all connections share.
     pub(super) fn since(begun: Instant) -> Self {
         let activity = Self {
             begun,
@@ -93,7 +89,6 @@ impl Activity {
         (state & IDLE != 0 && !self.is_receiving()).then_some(state)
     }
 
-    /// Closes the connection to new requests, if nothing has happened since `seen`; returns whether it did.
     pub(super) fn close(&self, seen: IdleSince) -> bool {
         self.quiet() == Some(seen)
             && self.state.compare_exchange(seen.state, CLOSED, Ordering::AcqRel, Ordering::Acquire).is_ok()
@@ -115,7 +110,6 @@ impl Activity {
         self.receiving.store(receiving, Ordering::Release);
     }
 
-    /// Whether a body may still be arriving; nothing reads it once its request is answered.
     pub(super) fn is_receiving(&self) -> bool {
         self.receiving.load(Ordering::Acquire)
     }
@@ -127,8 +121,7 @@ impl Activity {
         }
     }
 
-    /// Returns once the client has taken nothing of some answer for `patience`, unless more of it is being
-    /// produced.
+    /// Returns once the client has taken nothing of some available answer for `patience`.
     pub(super) async fn neglect(&self, patience: Duration) {
         loop {
             let (neglected, left) = self.neglected(patience);
@@ -139,8 +132,7 @@ impl Activity {
         }
     }
 
-    /// Returns once, from now on, no request has been under way for `grace`, or only requests whose answers
-    /// the client [neglects](Self::neglect).
+    /// Returns once, for `grace`, no request was under way that the client does not [neglect](Self::neglect).
     pub(super) async fn desertion(&self, grace: Duration, patience: Duration) {
         let begun = Instant::now();
         loop {

@@ -10,8 +10,7 @@ use tokio::time::Instant;
 
 use super::failure::Failure;
 
-/// The most keys with an entry of their own. Beyond it all keys share [`GROUPS`] entries until enough have
-/// been idle.
+/// The most keys with an entry of their own. Beyond it all keys share [`GROUPS`] entries for a while.
 const MOST_KEYS: usize = 65_536;
 
 const GROUPS: u64 = 1_024;
@@ -125,8 +124,7 @@ impl AllowanceStatus {
         format!(r#""{}";q={burst};w={}"#, self.name, whole_seconds(refill))
     }
 
-    /// The value of `RateLimit`: what is left, and the seconds until the burst is full or, for a refused
-    /// request, until the next is allowed.
+    /// The value of `RateLimit`: what is left, and the seconds until more is.
     pub fn state(&self) -> String {
         let Rate { burst, refill } = self.rate;
         let used = f64::from(burst.get().saturating_sub(self.left)) / f64::from(burst.get());

@@ -30,7 +30,6 @@ pub struct RequestHead {
     pub(super) last_call: Option<BodyDrainDeadline>,
 }
 
-/// The deadline for bodies that are still arriving when the daemon drains: a part of the drain.
 #[derive(Debug, Clone)]
 pub(super) struct BodyDrainDeadline {
     draining: watch::Receiver<bool>,
@@ -50,7 +49,6 @@ impl BodyDrainDeadline {
 }
 
 impl RequestHead {
-    /// Moves the head out of a request, which keeps its body and its extensions.
     pub(super) fn take<B>(request: &mut Request<B>) -> Self {
         Self {
             method: request.method().clone(),

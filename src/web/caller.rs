@@ -60,8 +60,7 @@ pub struct Caller {
     pub kind: TokenKind,
     /// Whether leads of this token are test leads.
     pub test: bool,
-    /// How old an earlier lead may be for a new one to be its duplicate, in minutes; `None` turns the check
-    /// off.
+    /// How old an earlier lead may be for a new one to be its duplicate, in minutes; `None` for no check.
     pub duplicate_look_back_minutes: Option<u32>,
 }
 
@@ -105,8 +104,7 @@ impl AccessToken {
         is_token.then(|| Self(text.to_ascii_lowercase()))
     }
 
-    /// The token of a request, from `Authorization`: the word `Bearer` in any case, one space, the token,
-    /// nothing after it.
+    /// The token of a request: `Bearer` in any case, one space, the token, nothing after it.
     pub fn of(headers: &HeaderMap) -> Result<Self, Failure> {
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let Some(value) = values.next() else {
@@ -170,7 +168,6 @@ fn authorize(scope: Scope, principal: &Principal) -> Result<(), Failure> {
     Err(Failure::unauthorized(refusal))
 }
 
-/// The answer while a token or a key cannot be looked up.
 pub(super) fn in_doubt(_: InDoubt) -> Failure {
     Failure::unreadable(RETRY_AFTER_S)
 }
@@ -179,8 +176,7 @@ fn invalid() -> Failure {
     Failure::unauthorized("Access token is invalid")
 }
 
-/// `Uuid` reads other forms too (braces, `urn:`); only the usual one, of 36 characters, is valid in a token
-/// or a path.
+/// Only the usual form of 36 characters is valid; `Uuid` also reads braces and `urn:`.
 pub(super) fn hyphenated_uuid(text: &str) -> Option<Uuid> {
     Uuid::try_parse(text).ok().filter(|_| text.len() == 36)
 }

@@ -16,10 +16,7 @@ pub struct Peer(pub SocketAddr);
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// The client's address: the peer's or, behind trusted proxies, the last `X-Forwarded-For` entry that is not
-/// a trusted proxy's own.
-///
-/// Entries to its left come from the client and prove nothing. Without a trusted proxy the header is ignored;
-/// so is an unreadable entry, with everything to its left.
+/// a trusted proxy's own. An unreadable entry is ignored, with everything to its left.
 pub(super) fn client_address(peer: Option<Peer>, headers: &HeaderMap, trusted: &[IpNet]) -> Option<IpAddr> {
     let mut address = peer?.0.ip().to_canonical();
     let hops: Vec<Option<&str>> = list::all_items(headers, &FORWARDED_FOR).collect();

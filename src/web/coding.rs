@@ -29,10 +29,8 @@ const BROTLI_WINDOW_BITS: i32 = 18;
 const BROTLI_MODELS_FROM_BYTES: usize = 1 << 20;
 
 worded! {
-    /// The content coding of a body.
     pub(super) enum Coding;
 
-    /// Its name in `Content-Encoding`; empty for none.
     fn name;
 
     /// Uncompressed.
@@ -102,7 +100,6 @@ impl Coding {
         }
     }
 
-    /// Compresses the body.
     pub(super) fn compress(self, body: &Bytes) -> Bytes {
         match self {
             Self::Plain => body.clone(),

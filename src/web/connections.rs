@@ -1,12 +1,10 @@
 //! Connection limits: per address, per listener, and in total for the process's file descriptors. At a limit,
-//! an idle connection is closed for the new one; if none is idle, the new one is refused.
-//!
-//! A connection is idle when it has no request under way, or its client does not read its answer. The longest
-//! idle connection of the address with the most connections is closed first, and those of trusted proxies
+//! an idle connection, without a request or a reading client, is closed for the new one, or else the new one
+//! is refused. The longest idle one of the address with the most connections goes first, trusted proxies
 //! last.
 //!
 //! Requests only set atomics of their own connection (`Activity`). Idle connections are collected in batches,
-//! when a limit is reached, so that a flood of connections costs little for each.
+//! so that a flood of connections costs little for each.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -25,14 +23,12 @@ use offerd_base::telemetry::metrics::{HTTP_CONNECTIONS, HTTP_CONNECTIONS_CLOSED}
 /// How often an idle connection is closed for a new one, since another listener may take the slot.
 const ATTEMPTS: usize = 8;
 
-/// How long to wait for a connection to close.
 const CLOSING: Duration = Duration::from_millis(250);
 
 /// The most idle connections that one scan collects: a number, and a share of all that are scanned.
 const BATCH: usize = 256;
 const BATCH_SHARE: usize = 16;
 
-/// How long the result of a scan that found none is cached.
 const NONE_IDLE: Duration = Duration::from_millis(10);
 
 /// The most refusals under way: a number, and a share of all connections. They take descriptors too.
@@ -70,7 +66,6 @@ struct ConnectionTable {
     open: HashMap<u64, Arc<ConnectionEntry>>,
     of_address: HashMap<IpAddr, HashSet<u64>>,
     of_listener: HashMap<&'static str, usize>,
-    /// Idle connections found by scans, in closing order.
     idle: HashMap<ConnectionScope, IdleConnections>,
 }
 
@@ -220,7 +215,6 @@ impl ConnectionTable {
         }
     }
 
-    /// Picks the connection to close; it takes no more requests.
     fn take_idle(&mut self, within: ConnectionScope) -> Option<Arc<ConnectionEntry>> {
         loop {
             if let Some(found) = self.idle.get_mut(&within) {
@@ -282,7 +276,7 @@ impl OpenConnection {
     }
 
     /// Returns when the connection is to close for another one.
-    pub(super) async fn told_to_leave(&self) {
+    pub(super) async fn until_displaced(&self) {
         self.place.leave.notified().await;
     }
 }

@@ -1,6 +1,4 @@
-//! Cross-origin requests from browsers.
-//!
-//! Two known browser clients send credentials, with which `*` is invalid, so the origin is echoed.
+//! Cross-origin requests from browsers. With credentials `*` is invalid, so the origin is echoed.
 
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
@@ -16,8 +14,7 @@ const EXPOSED: HeaderValue = HeaderValue::from_static(
 );
 const MAX_AGE_S: HeaderValue = HeaderValue::from_static("600");
 
-/// Set on an answer that pages of other origins must never read, whatever the CORS settings
-/// ([`Reply::own_site`]).
+/// Set on an answer that pages of other origins must never read ([`Reply::own_site`]).
 pub(super) const OWN_SITE: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
 /// The CORS policy of a listener, and the vendors of the older edition. Each request is answered under one.
@@ -62,8 +59,7 @@ impl Cors {
         Some(wanted.fold(reply, |reply, wanted| reply.header(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone())))
     }
 
-    /// Marks an answer as readable by `origin`, unless it is for its own site only. `Vary` names the origin
-    /// always.
+    /// Marks an answer as readable by `origin`, unless it is for its own site only.
     pub(super) fn mark(&self, answer: &mut HeaderMap, origin: Option<&HeaderValue>) {
         vary_by_origin_too(answer);
         let is_for_others = !answer.contains_key(OWN_SITE);
@@ -96,8 +92,7 @@ fn vary_by_origin_too(answer: &mut HeaderMap) {
     answer.insert(VARY, vary.expect("names of headers and what joins them are visible"));
 }
 
-/// Whether a value has the form of an origin: a scheme, a host and perhaps a port, or `null`. Apps have
-/// schemes of their own, and files no host.
+/// Whether a value has the form of an origin, of an app's own scheme or `null` too.
 fn is_origin(value: &HeaderValue) -> bool {
     let Ok(text) = value.to_str() else { return false };
     let is_scheme = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'+' | b'-' | b'.');

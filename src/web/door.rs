@@ -1,10 +1,7 @@
-//! Early rejects, before a request is parsed: malformed heads, and new work while the queue is full. They
-//! must cost next to nothing.
-//!
-//! HTTP/1.1 requires exactly one valid `Host` (RFC 9112, 3.2). A chunked body must not be compressed as well
-//! (`Transfer-Encoding: gzip, chunked`). An `Expect` is either met or refused (RFC 9110, 10.1.1).
-//!
-//! This code runs outside the panic boundary, so it must not panic on any input.
+//! Early rejects, before a request is parsed, at next to no cost: malformed heads, and new work while the
+//! queue is full. HTTP/1.1 requires exactly one valid `Host` (RFC 9112, 3.2). A chunked body must not be
+//! compressed as well (`Transfer-Encoding: gzip, chunked`). An `Expect` is either met or refused (RFC 9110,
+//! 10.1.1). Outside the panic boundary, this code must not panic.
 
 use hyper::header::{EXPECT, HOST, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::uri::Authority;
@@ -18,8 +15,7 @@ use super::surface::Surface;
 
 const NO_ROUTE: &str = "unknown";
 
-/// The answer to a rejected request; `None` lets it continue. A rejected request counts against its address,
-/// and the gate's 429 takes precedence.
+/// A rejected request counts against its address, and the gate's 429 takes precedence.
 pub(super) fn refused<A: Authenticate, B>(surface: &Surface<A>, request: &Request<B>) -> Option<Response> {
     faulty(surface, request).or_else(|| turned_away(surface, request))
 }
@@ -32,8 +28,7 @@ fn faulty<A, B>(surface: &Surface<A>, request: &Request<B>) -> Option<Response> 
     Some(exchange::refused(surface, request, NO_ROUTE, || failure.into_response()))
 }
 
-/// The answer to new work while the queue is full; `None` lets the request continue, as does an invalid
-/// token, which is refused later.
+/// The answer to new work while the queue is full; an invalid token is refused later.
 fn turned_away<A: Authenticate, B>(surface: &Surface<A>, request: &Request<B>) -> Option<Response> {
     let line = surface.gate.full_line(request.method())?;
     let (resource, _) = surface.router.find(request.uri().path()).ok()?;

@@ -24,8 +24,7 @@ pub enum Editions {
 }
 
 impl Edition {
-    /// Reads `Accept`. The v1 type counts anywhere in the list, in any case, except with a weight of zero;
-    /// its vendor must be one of `vendors`, if there are any.
+    /// Reads `Accept`. The v1 type of any of `vendors` counts anywhere in the list, except with weight zero.
     pub fn requested(headers: &HeaderMap, vendors: &[String]) -> Self {
         match list::items(headers, &ACCEPT).any(|range| is_v1_type(range, vendors)) {
             true => Self::V1,

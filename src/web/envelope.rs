@@ -1,5 +1,4 @@
-//! What surrounds the handler of every request that passes the early rejects: a task of its own, a panic
-//! boundary, and the dispatch.
+//! The envelope of a request's handler: a task of its own, a panic boundary, and the dispatch.
 
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
@@ -31,7 +30,6 @@ use super::surface::Surface;
 use offerd_base::ids;
 use offerd_base::telemetry::requests::RequestFuture;
 
-/// The route label of a path without a route.
 const UNKNOWN_ROUTE: &str = "unknown";
 
 const UNKNOWN_KEYS: HeaderName = HeaderName::from_static("unknown-keys");
@@ -40,7 +38,6 @@ const UNKNOWN_KEYS: HeaderName = HeaderName::from_static("unknown-keys");
 struct QueuedFlag(Arc<AtomicBool>);
 
 impl QueuedFlag {
-    /// Marks the request as queued for as long as `wait` takes.
     async fn during<T>(&self, wait: impl Future<Output = T>) -> T {
         self.0.store(true, Ordering::Relaxed);
         let let_in = wait.await;
@@ -59,10 +56,8 @@ impl QueuedFlag {
     }
 }
 
-/// Answers one request. A panic is answered too.
-///
-/// Once admitted, work that has to wait moves to a task of its own: hyper drops the future when the client
-/// hangs up, and a half-written lead must be completed.
+/// Answers one request. A panic is answered too. Once admitted, work that has to wait moves to a task of its
+/// own: hyper drops the future when the client hangs up, and a half-written lead must be completed.
 pub(super) async fn answer<A>(surface: Arc<Surface<A>>, head: Arc<RequestHead>, body: BodyStream) -> Response
 where
     A: Authenticate + Send + Sync + 'static,

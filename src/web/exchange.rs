@@ -1,5 +1,4 @@
-//! One request from arrival to answer. Adds what every answer carries (request id, CORS, cache rules, rate
-//! limit headers), counts it and logs it.
+//! One request from arrival to answer: adds the common headers, counts and logs it.
 
 use std::time::Instant;
 
@@ -31,7 +30,6 @@ impl HttpExchange {
         Self { id, begun: Instant::now(), method: method.clone(), origin }
     }
 
-    /// Adds the common headers to an answer, then counts it and logs it under the route's template.
     pub(super) fn seal<A>(
         self,
         surface: &Surface<A>,

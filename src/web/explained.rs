@@ -1,5 +1,4 @@
-//! What hyper lacks on an HTTP/1 stream: a body for its 400 and 431, and separate timeouts for an idle
-//! connection and for a head.
+//! What hyper lacks on an HTTP/1 stream: a body for its 400 and 431, and an idle timeout.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -21,11 +20,9 @@ const MALFORMED: &[u8] = b"HTTP/1.1 400 ";
 
 const TOO_LARGE: &[u8] = b"HTTP/1.1 431 ";
 
-/// A header that all of our own answers carry.
 const OURS: &[u8] = b"\r\nrequest-id: ";
 
-/// An HTTP/1 stream that replaces hyper's own 400 and 431, and whose reads fail after the idle or header
-/// timeout.
+/// An HTTP/1 stream that replaces hyper's own 400 and 431, with idle and header timeouts.
 pub(super) struct HyperErrorRewriter<S> {
     stream: S,
     limits: Limits,
@@ -34,7 +31,6 @@ pub(super) struct HyperErrorRewriter<S> {
     instead: Option<Bytes>,
     /// The idle period in which a head has begun to arrive.
     head_since: Option<u64>,
-    /// What the clock currently times: an idle period, and whether a head has begun in it.
     timed: Option<(u64, bool)>,
     clock: Pin<Box<Sleep>>,
 }
@@ -45,7 +41,6 @@ impl<S> HyperErrorRewriter<S> {
         Self { stream, limits, activity, instead: None, head_since: None, timed: None, clock }
     }
 
-    /// Ready once the client exceeds the idle timeout or the header timeout.
     fn poll_late(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(idle) = self.activity.idle_mark() else { return Poll::Pending };
         let timed = (idle, self.head_since == Some(idle));
@@ -91,7 +86,6 @@ impl<S> HyperErrorRewriter<S> {
     }
 }
 
-/// The bytes of an answer after which the connection ends.
 fn last_answer(failure: Failure) -> Vec<u8> {
     let (mut head, body) = exchange::last_answer(failure).into_parts();
     // The origin is unknown, and the answer discloses nothing.

@@ -68,7 +68,6 @@ enum Account {
     Partner(Arc<str>),
 }
 
-/// A memory budget for request bodies, in bytes, with a fair share for each company. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct Bodies {
     all: Arc<Semaphore>,
@@ -76,10 +75,8 @@ pub(super) struct Bodies {
     of_one: usize,
 }
 
-/// A reserved part of the budget, released on drop.
 pub(super) type BodyMemory = (OwnedSemaphorePermit, Option<CompanyShare>);
 
-/// One request at the gate, with what it holds until it is answered.
 #[derive(Debug, Default)]
 pub(super) struct GateVisit {
     limited_address: Option<IpAddr>,
@@ -88,7 +85,6 @@ pub(super) struct GateVisit {
     passage: Passage,
 }
 
-/// The slots that a request holds while it is under way.
 #[derive(Debug, Default)]
 pub(super) struct Passage {
     _request: Option<OwnedSemaphorePermit>,
@@ -96,8 +92,7 @@ pub(super) struct Passage {
 }
 
 impl Gate {
-    /// A gate with these rules. `disk_wait` is how long a commit may have waited for the disk, which is not
-    /// queueing; `None` while the disk does not respond.
+    /// `disk_wait` is how long a commit may have waited for the disk, which is not queueing.
     pub fn new(rules: GateRules, disk_wait: impl Fn() -> Option<Duration> + Send + Sync + 'static) -> Self {
         Self {
             companies: rules.per_company.map(|rate| Allowances::new("company", rate)),
@@ -131,7 +126,6 @@ impl Gate {
         GateVisit { limited_address: address.filter(|_| limited), limited, ..GateVisit::default() }
     }
 
-    /// Counts a request against its address, and takes a slot for it; 429 or 503.
     pub(super) fn let_in(&self, visit: &mut GateVisit) -> Result<(), Failure> {
         if let (Some(addresses), Some(address)) = (&self.addresses, visit.limited_address) {
             visit.count(addresses.take(&household(address)), "address_rate")?;
@@ -151,8 +145,7 @@ impl Gate {
         self.overloaded.clone().map(Into::into)
     }
 
-    /// Admits new work of a company, perhaps after it has queued, or 503. Requests that only read are
-    /// admitted at once.
+    /// Admits new work of a company, or 503. Requests that only read are admitted at once.
     pub(super) async fn permit(&self, method: &Method, company: Option<Uuid>) -> Result<Permit, Failure> {
         match &self.shedder {
             Some(shedder) if !reads(method) => {
@@ -205,12 +198,10 @@ impl Bodies {
 }
 
 impl GateVisit {
-    /// Takes the slots that the request holds until its answer has been sent.
     pub(super) fn passage(&mut self) -> Passage {
         std::mem::take(&mut self.passage)
     }
 
-    /// Adds the `RateLimit` headers, if a rate applies.
     pub(super) fn mark(&self, headers: &mut HeaderMap) {
         if self.standings.is_empty() {
             return;

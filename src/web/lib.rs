@@ -4,18 +4,14 @@
 //!
 //! 1. [`listener`] accepts the connection. [`connections`] gives it a slot, or refuses it (503, 429).
 //! 2. In `service`, `door` refuses malformed heads (400, 417), and new work while the queue is full (503).
-//! 3. The one warp filter splits the request into its parts. `envelope` gives it an id, a task of its own and
-//!    a panic boundary.
-//! 4. [`gate`] counts it against its address (429), the requests under way and, once the caller is known, the
-//!    company. New work queues there ([`load_shedder`](offerd_base::load_shedder)). No body is read before.
-//! 5. [`router`] finds the row of the route table, or answers 404, 405, or `OPTIONS`; [`cors`] answers
-//!    preflights.
+//!    `envelope` gives the request an id, a task of its own and a panic boundary.
+//! 3. [`gate`] counts it against its address (429), the requests under way and the company. New work queues
+//!    there ([`load_shedder`](offerd_base::load_shedder)).
+//! 4. [`router`] finds its row, or answers 404, 405, or `OPTIONS`; [`cors`] answers preflights.
 //! 6. [`caller`] checks the token or the [`signature`] against the row's [`Scope`]; [`edition`] checks that
 //!    the row exists in the edition that `Accept` asks for.
-//! 7. The [`Handler`] reads the body through [`request`] and the query through [`query`], and returns a
-//!    [`Reply`] or a [`Failure`]. One function turns either into an answer, in the client's `coding`. `exchange`
-//!    adds id, CORS, cache rules, metrics and a log line. The rest of an unread body is discarded
-//!    (`lingering_close`).
+//! 6. The [`Handler`] reads body ([`request`]) and [`query`], and returns a [`Reply`] or a [`Failure`]. One
+//!    function turns either into an answer, in the client's `coding`; `exchange` counts and logs it.
 //!
 //! Invariants: only this crate names warp; no filter rejects, so there is no rejection to handle; memory
 //! holds no more of a body than its cap; logs and metrics hold the route's template, never the path.

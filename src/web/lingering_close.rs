@@ -16,7 +16,6 @@ const LISTENED_TO: Duration = Duration::from_secs(1);
 
 const PIECE_BYTES: usize = 8 * 1024;
 
-/// Reads and discards what the client still sends, until it closes its side.
 pub(super) struct LingeringClose {
     over: Pin<Box<Sleep>>,
     left_bytes: usize,

@@ -1,5 +1,4 @@
-//! The accept loop: warp filters on hyper connections, with the limits and the drain that `warp::serve`
-//! lacks. `protocols` speaks HTTP on a connection.
+//! The accept loop: warp filters on hyper connections, with limits and a drain.
 
 use std::future::Future;
 use std::io;
@@ -63,8 +62,7 @@ pub struct Drained {
 }
 
 impl Listener {
-    /// Binds `addr`; port 0 takes a free port. `name` appears in metrics and logs. Call it within a tokio
-    /// runtime.
+    /// Binds `addr`; port 0 takes a free port. Call it within a tokio runtime.
     pub fn bind(name: &'static str, addr: SocketAddr, limits: Limits) -> io::Result<Self> {
         let socket = if addr.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
         socket.set_reuseaddr(true)?;
@@ -90,8 +88,7 @@ impl Listener {
         Self { connections, ..self }
     }
 
-    /// Serves each connection on one of these threads, instead of the runtime that calls
-    /// [`serve`](Self::serve).
+    /// Serves on these threads, instead of the runtime that calls [`serve`](Self::serve).
     pub fn on(self, threads: Threads) -> Self {
         Self { threads: Some(threads), ..self }
     }
@@ -113,8 +110,7 @@ impl Listener {
     }
 
     /// Serves until `shutdown`, then drains: new connections are refused, idle ones closed, in-flight
-    /// requests answered until the drain deadline, and the rest cut. Work that waits runs in a task of its
-    /// own.
+    /// requests answered until the drain deadline, and the rest cut.
     pub async fn serve(
         self,
         service: HttpService,
@@ -174,7 +170,6 @@ struct Acceptor {
 }
 
 impl Acceptor {
-    /// Serves an accepted connection, refuses it if there is no slot, or pauses when accepting itself fails.
     async fn admit(&mut self, accepted: io::Result<(TcpStream, SocketAddr)>) {
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
@@ -195,7 +190,7 @@ impl Acceptor {
             tokio::select! {
                 biased;
                 () = protocols.serve(stream, peer, service, open.activity(), draining) => {}
-                () = open.told_to_leave() => {}
+                () = open.until_displaced() => {}
             }
         };
         let Some(threads) = &self.threads else {

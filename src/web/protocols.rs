@@ -41,8 +41,7 @@ const RESETS_BY_ERROR: usize = 128;
 const STREAM_WINDOW: u32 = 64 * 1024;
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
 
-/// While draining, the time for the first request of a new connection, and for an idle one to close. At most
-/// this part of the drain.
+/// While draining, the time for a new connection's first request, and for an idle one to close, at most.
 const GRACE: Duration = Duration::from_secs(1);
 const GRACE_SHARE: u32 = 4;
 
@@ -219,8 +218,7 @@ fn note_body(request: &mut hyper::Request<Incoming>, activity: &Arc<Activity>) {
     }
 }
 
-/// Adds `Connection: close` to an answer whose request body stays unread; not to a 429 if little of the body
-/// is left.
+/// Adds `Connection: close` to an answer whose request body stays unread; not to a short 429.
 fn parting<B>(mut answer: hyper::Response<B>, method: &Method, receiving: bool) -> hyper::Response<B> {
     let unread = answer.status().is_client_error() || matches!(*method, Method::GET | Method::HEAD);
     if receiving && unread && answer.status() != StatusCode::TOO_MANY_REQUESTS {
@@ -256,8 +254,7 @@ async fn finish(
     }
 }
 
-/// Returns when the connection should close: after the drain begins, and after its first request (`begun`) or
-/// the grace period.
+/// Returns when the connection should close: once draining, after its first request or the grace period.
 async fn told(mut draining: watch::Receiver<bool>, begun: &Notify, grace: Duration) {
     // A closed channel means that the drain has begun, too.
     let _ = draining.wait_for(|begun| *begun).await;

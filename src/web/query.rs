@@ -24,8 +24,7 @@ pub struct Query<'q> {
     faults: Vec<ApiError>,
 }
 
-/// Reads the parameters in `take`, or 422 with one error per faulty parameter. `take` returns `None` only for
-/// a missing one, after it has read all.
+/// Reads the parameters in `take`, or 422 with one error per faulty parameter. `take` reads all first.
 pub fn read<'q, T>(
     request: &'q Request,
     take: impl FnOnce(&mut Query<'q>) -> Option<T>,

@@ -21,8 +21,7 @@ const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);
 
 const RETRY_AFTER_S: u32 = 1;
 
-/// Answers connections that are over a limit, once a request's head has arrived: a pooling client takes
-/// earlier bytes for a broken connection.
+/// Answers connections over a limit, after a head: a pooling client takes earlier bytes for a fault.
 pub(super) struct ConnectionRefusal {
     listener: &'static str,
     /// `None` for a TLS listener, which just closes the connection.
@@ -40,7 +39,6 @@ impl ConnectionRefusal {
         Self { listener, protocol, slots: Arc::new(Semaphore::new(at_once)) }
     }
 
-    /// Answers one request on `stream`, in a task that the drain does not wait for.
     pub(super) fn answer(&self, stream: TcpStream, full: ConnectionScope) {
         let labels = [("listener", self.listener), ("reason", full.reason())];
         metrics::counter!(HTTP_CONNECTIONS_REFUSED, &labels).increment(1);

@@ -60,8 +60,7 @@ impl Request {
         Self { query, permit, head, body: Some(body), put_back: None, company, bodies, room: None }
     }
 
-    /// The key that a client is limited by: its address or, for IPv6, its /64 network, behind these proxies
-    /// too.
+    /// The key that a client is limited by: its address or, for IPv6, its /64 network.
     pub fn client(&self, trusted_proxies: &[IpNet]) -> Option<IpAddr> {
         client_address(self.peer, &self.headers, trusted_proxies).map(household)
     }
@@ -76,8 +75,7 @@ impl Request {
         self.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Reads the JSON body: at most `cap_bytes` of it, within `timeout`, without a byte-order mark. A second
-    /// call yields no bytes, or those that were put back. A missing `Content-Type` means JSON.
+    /// Reads the JSON body: at most `cap_bytes` of it, within `timeout`. A missing `Content-Type` means JSON.
     pub async fn read_body(&mut self, cap_bytes: usize, timeout: Duration) -> Result<Bytes, Failure> {
         let check = |headers: &HeaderMap| plain(headers, is_json, Failure::unsupported_media);
         self.read(check, cap_bytes, timeout).await.map(without_byte_order_mark)

@@ -31,9 +31,7 @@ pub struct Reply {
     headers: HeaderMap,
     body: ReplyBody,
     compressible: bool,
-    /// The edition's mark in its entity tag; empty for the original wording.
     words: &'static str,
-    /// A cache of the body in other editions and codings.
     renditions: Option<Box<dyn Renditions>>,
     /// Held until the answer is made or, for a stream, until it ends.
     passage: Passage,
@@ -110,8 +108,7 @@ impl Reply {
         self.header(ETAG, value.expect("an entity tag is visible ASCII"))
     }
 
-    /// Allows compression if the client accepts it. Not for answers that mix secrets with input that someone
-    /// else chooses (`SECURITY.md`).
+    /// Allows compression. Not for answers that mix secrets with foreign input (`SECURITY.md`).
     pub fn compressible(self) -> Self {
         Self { compressible: true, ..self }
     }
@@ -200,7 +197,6 @@ impl Reply {
         Self { passage, ..self }
     }
 
-    /// Turns the reply into a 304 if the client holds the same content, in whichever coding.
     pub(super) fn unless_held(self, held: &HeldTags) -> Self {
         if ![StatusCode::OK, StatusCode::NOT_MODIFIED].contains(&self.status) {
             return self;
@@ -212,7 +208,6 @@ impl Reply {
         unchanged.header(ETAG, tag)
     }
 
-    /// Compresses the body if it is worthwhile; a large one on a blocking thread.
     pub(super) async fn coded(mut self, coding: Coding) -> Self {
         if !self.compressible {
             return self;

@@ -105,8 +105,7 @@ impl Params {
 }
 
 impl<H: Clone> Router<H> {
-    /// Compiles a table. Panics on two rows of the same method and path, or with different names of a path's
-    /// parameters.
+    /// Compiles a table. Panics on two rows of the same method and path.
     pub fn new(table: &[Route<H>]) -> Self {
         let mut router = Self::without_routes(table.iter().map(|route| route.path));
         for resource in &mut router.resources {
@@ -119,8 +118,7 @@ impl<H: Clone> Router<H> {
 }
 
 impl<H> Router<H> {
-    /// Compiles path templates without handlers. Panics when two spell the parameters of one path
-    /// differently.
+    /// Compiles path templates without handlers. Panics on two names of one parameter.
     pub fn without_routes(templates: impl IntoIterator<Item = &'static str>) -> Self {
         let mut resources: BTreeMap<String, Resource<H>> = BTreeMap::new();
         for template in templates {
@@ -231,7 +229,6 @@ fn without_names(template: &str) -> String {
     segments.collect::<Vec<_>>().join("/")
 }
 
-/// Whether a path starts and ends with the template's literals, up to the first and from the last parameter.
 fn encloses(template: &[&str], path: &[Cow<'_, str>]) -> bool {
     let is_literal = |segment: &&&str| parameter(segment).is_none();
     let begins = template.iter().take_while(is_literal).count();

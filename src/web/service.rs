@@ -1,6 +1,5 @@
-//! A surface as a hyper service: early rejects in front of warp, then one warp filter that accepts every
-//! request. Refusals as warp rejections would cost too much under load ([`door`]), and know neither `Allow`
-//! nor the route table for the hints of a 404.
+//! A surface as a hyper service: early rejects in front of warp ([`door`]), since refusals as warp rejections
+//! would cost too much under load, then one warp filter that accepts every request.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -24,8 +23,7 @@ use super::{door, envelope};
 
 type AnswerFuture = BoxFuture<'static, Result<Response, Infallible>>;
 
-/// What a [`Listener`](super::Listener) serves. It is boxed, so that the code that speaks HTTP is compiled
-/// once, and not for each service.
+/// What a [`Listener`](super::Listener) serves, boxed, so that the code of HTTP is compiled once.
 #[derive(Clone)]
 pub struct HttpService(Arc<dyn Fn(Request<Incoming>) -> AnswerFuture + Send + Sync>);
 
@@ -50,7 +48,6 @@ impl Service<Request<Incoming>> for HttpService {
     }
 }
 
-/// A [`Surface`], whatever its application.
 trait AnySurface: Send + Sync {
     fn refused(&self, request: &Request<Incoming>) -> Option<Response>;
 

@@ -1,9 +1,8 @@
 //! Signed queries: authentication for a partner that can only fire a URL.
 //!
 //! The query carries `keyId`, the id of the partner's signing key, and `signature`, a hexadecimal HMAC-SHA256
-//! keyed with the signing key's text. It covers the other decoded parameters, `keyId` included, as
-//! `name=value`, sorted, with a line feed after each. Values with control characters are refused, so no two
-//! queries have the same signed text. Signatures do not expire: a repeated query is the same request again.
+//! keyed with the key's text. It covers the other decoded parameters, `keyId` included, as `name=value`,
+//! sorted, with a line feed after each. Values with control characters are refused. Signatures do not expire.
 
 use std::sync::Arc;
 
@@ -24,7 +23,6 @@ pub fn sign(query: &[(String, String)], secret: &str) -> String {
     const_hex::encode(mac(query, secret).finalize().into_bytes())
 }
 
-/// Verifies a query's signature; returns the partner that holds the key.
 pub(super) fn signer(query: &[(String, String)], keys: &impl Authenticate) -> Result<Arc<str>, Failure> {
     let signature = only(query, SIGNATURE).ok_or_else(|| Failure::unauthorized("Signature is missing"))?;
     let id = only(query, KEY_ID).and_then(hyphenated_uuid);
@@ -47,7 +45,6 @@ fn mac(query: &[(String, String)], secret: &str) -> Hmac<Sha256> {
     mac
 }
 
-/// The value of a parameter that occurs exactly once.
 fn only<'q>(query: &'q [(String, String)], name: &str) -> Option<&'q str> {
     let mut values = query.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str());
     values.next().filter(|_| values.next().is_none())

@@ -9,7 +9,6 @@ use hyper::body::{Body, Frame, SizeHint};
 
 use super::activity::ActiveRequest;
 
-/// The body of an answer, if any; each of its chunks reports when it is written.
 pub(super) struct BodyProgress<B> {
     body: Option<B>,
     request: Arc<ActiveRequest>,
@@ -58,7 +57,6 @@ impl BodyPiece {
         Self { bytes, owed_by }
     }
 
-    /// Reports progress, and the end of the chunk with its last byte.
     fn moved(&mut self) {
         self.owed_by.iter().for_each(|request| request.moved());
         if !self.bytes.has_remaining() {

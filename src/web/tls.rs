@@ -45,13 +45,11 @@ pub const LONGEST_DAYS: u64 = 3650;
 
 const DAY_S: u64 = 24 * 60 * 60;
 
-/// The ALPN names of the protocols that are offered.
 pub(super) const HTTP_2: &[u8] = b"h2";
 const HTTP_1: &[u8] = b"http/1.1";
 
 impl TlsIdentity {
-    /// Reads a certificate chain and its private key, both in PEM. The error names the file that cannot be
-    /// read, holds no certificate or key, does not match the other, or is not in force.
+    /// Reads a certificate chain and its private key, both in PEM. The error names the file.
     pub fn read(certificate: &Path, key: &Path) -> Result<Self, String> {
         let shown = Arc::new(ActiveCertificate(ArcSwap::from_pointee(pair(certificate, key)?)));
         Ok(Self { certificate: certificate.to_owned(), key: key.to_owned(), shown })
@@ -75,7 +73,6 @@ impl TlsIdentity {
         Ok((left.as_secs() / DAY_S).min(LONGEST_DAYS))
     }
 
-    /// An acceptor for TLS 1.2 and 1.3 that negotiates HTTP/2 or HTTP/1.1.
     pub(super) fn acceptor(&self) -> Result<TlsAcceptor, String> {
         let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()
@@ -145,7 +142,6 @@ fn in_force(certificate: &CertificateDer<'_>) -> Result<(), String> {
     if now < begin { Err("the certificate is not valid yet".to_owned()) } else { Ok(()) }
 }
 
-/// The start and end of a certificate's validity, since the epoch.
 fn validity(certificate: &CertificateDer<'_>) -> Result<[Duration; 2], String> {
     let unreadable = || "the certificate cannot be read".to_owned();
     // rustls also refuses certificates that `x509-cert` reads, such as those of version 1.

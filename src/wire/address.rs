@@ -7,8 +7,7 @@ use ipnet::IpNet;
 
 use offerd_base::config::shown_address;
 
-/// Networks without public hosts: private, local, shared, test, multicast and reserved ones; for IPv6 also
-/// those that embed or tunnel IPv4 addresses.
+/// Networks without public hosts; for IPv6 also those that embed or tunnel IPv4 addresses.
 const INWARD: &[&str] = &[
     "0.0.0.0/8",
     "10.0.0.0/8",
@@ -84,7 +83,6 @@ fn is_host_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|letter| letter.is_ascii_alphanumeric() || "-._".contains(letter))
 }
 
-/// A normalised host name: lower case, without the trailing dot.
 fn plain(host: &str) -> String {
     host.trim_end_matches('.').to_ascii_lowercase()
 }

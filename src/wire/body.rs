@@ -24,8 +24,7 @@ enum Coding {
     Brotli,
 }
 
-/// Reads and decodes the whole body, of at most `most` bytes both encoded and decoded. Removes the headers
-/// that no longer apply.
+/// Reads and decodes the whole body, of at most `most` bytes both encoded and decoded. Adapts the headers.
 pub(super) async fn whole(body: Incoming, head: &mut HeaderMap, most: usize) -> Result<Bytes, FailedAttempt> {
     let codings = codings(head).map_err(FailedAttempt::sent)?;
     if body.size_hint().exact().is_none() && is_transfer_coded(head) {
@@ -39,8 +38,7 @@ pub(super) async fn whole(body: Incoming, head: &mut HeaderMap, most: usize) -> 
     decode(codings, bytes, head, most).map_err(FailedAttempt::sent)
 }
 
-/// Decodes a body that was read elsewhere as answers are decoded, into at most `most` bytes. Removes the
-/// headers that no longer apply.
+/// Decodes a body that was read elsewhere, into at most `most` bytes. Adapts the headers.
 ///
 /// # Errors
 /// Why it cannot be decoded.
@@ -62,7 +60,6 @@ fn decode(
     codings.into_iter().rev().try_fold(body, |body, coding| undone(&body, coding, most))
 }
 
-/// Whether a body is coded for its transfer otherwise than in chunks (RFC 9112, 7).
 fn is_transfer_coded(headers: &HeaderMap) -> bool {
     let names = headers.get_all(TRANSFER_ENCODING).iter().filter_map(|line| line.to_str().ok());
     let mut names = names.flat_map(|line| line.split(',')).map(str::trim);
@@ -87,7 +84,6 @@ fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, CallError> {
     if codings.len() > CODINGS_MAX { Err(CallError::UnknownCoding) } else { Ok(codings) }
 }
 
-/// Decodes up to `most` bytes; an empty body stays empty.
 fn undone(coded: &[u8], coding: Coding, most: usize) -> Result<Bytes, CallError> {
     if coded.is_empty() {
         return Ok(Bytes::new());
@@ -107,8 +103,7 @@ fn undone(coded: &[u8], coding: Coding, most: usize) -> Result<Bytes, CallError>
     })
 }
 
-/// Whether the body uses Brotli's large-window extension, in which a few bytes can require 1 GiB to decode.
-/// No regular Brotli stream starts this way (RFC 7932, 9.1).
+/// Whether the body uses Brotli's large window, in which a few bytes can require 1 GiB (RFC 7932, 9.1).
 fn is_of_large_window(coded: &[u8]) -> bool {
     coded.first().is_some_and(|first| first & 0x7f == 0x11)
 }
@@ -118,7 +113,6 @@ fn is_zlib(coded: &[u8]) -> bool {
     matches!(coded, [method, flags, ..] if method & 15 == 8 && u16::from_be_bytes([*method, *flags]) % 31 == 0)
 }
 
-/// What a decoder reads behind a body that is cut off. That of Brotli has no word of its own for it.
 struct MissingEnd;
 
 impl Read for MissingEnd {

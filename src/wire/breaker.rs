@@ -98,8 +98,7 @@ impl Breaker {
         Self { rules, window, stage: BreakerStage::Closed, next_open, closed_at, ejected_since, held }
     }
 
-    /// Whether a call may pass now. The caller must end each passed call with [`Self::judge`] or
-    /// [`Self::forget`].
+    /// Whether a call may pass now; end it with [`Self::judge`] or [`Self::forget`].
     pub fn admits(&mut self, now: Instant) -> bool {
         match &mut self.stage {
             BreakerStage::Closed => true,

@@ -92,14 +92,12 @@ impl Endpoint {
         }))
     }
 
-    /// Sends a call and reads the whole reply, until `deadline`. The caller must report its verdict on a
-    /// reply by [`Self::judged`]; errors are already counted.
+    /// Sends a call and reads the whole reply, until `deadline`. Report a verdict on it by [`Self::judged`].
     pub async fn call(&self, call: Call, deadline: Instant) -> Result<CallReply, CallError> {
         self.call_heard(call, deadline, || None).await
     }
 
-    /// Like [`call`](Self::call). If the deadline passes and the call is in the sample for late answers, the
-    /// callback from `ear` receives the outcome.
+    /// Like [`call`](Self::call). `ear` receives the outcome of a sampled late answer.
     pub async fn call_heard(
         &self,
         call: Call,
@@ -163,7 +161,6 @@ impl EndpointInner {
         Ok(AdmittedCall { endpoint: self, deadline, ended: false })
     }
 
-    /// Sends the call, and retries while that is harmless, within the budget and in time.
     async fn send(
         &self,
         prepared: &PreparedCall,
@@ -243,7 +240,6 @@ struct AdmittedCall<'a> {
 }
 
 impl AdmittedCall<'_> {
-    /// Records an error; the reader of a reply reports its own verdict.
     fn end(mut self, result: &Result<CallReply, CallError>) {
         self.ended = true;
         match result {

@@ -177,7 +177,6 @@ impl CallError {
     }
 }
 
-/// A failed attempt: the error, and whether the request certainly never reached the far side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FailedAttempt {
     pub(super) error: CallError,
@@ -236,7 +235,7 @@ pub fn cause(error: &(dyn Error + 'static)) -> Option<CallError> {
     })
 }
 
-/// Why the head of an answer cannot be read. Of headers hyper says the kind in its words alone; a test holds them.
+/// Why the head of an answer cannot be read. hyper says the kind in its words alone; a test holds them.
 fn of_head(error: &hyper::Error) -> CallError {
     if error.is_parse_too_large() {
         return CallError::HeadTooLarge;

@@ -10,7 +10,6 @@ use hyper_util::client::legacy::connect::{Connected, Connection};
 
 use super::error::CallError;
 
-/// Most bytes that the first read brings.
 const FIRST: usize = 2048;
 
 /// A connection. Once its first bytes have come, it costs nothing.

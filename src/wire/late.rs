@@ -1,10 +1,6 @@
-//! Late answers: a sample of timed-out calls is awaited beyond the deadline, to estimate what a longer
-//! deadline would gain.
-//!
-//! The caller has already received the timeout; the late outcome goes only to its callback. At most a
-//! sixteenth of an endpoint's concurrency is watched at a time, and only if the endpoint has a free place, so
-//! that no far side gets more load than allowed. The choice of watched calls does not depend on their
-//! outcome.
+//! Late answers: a sample of timed-out calls is awaited, to estimate what a longer deadline would gain. The
+//! outcome goes only to its callback. At most a sixteenth of an endpoint's concurrency is watched, and only
+//! in free places, so that no far side gets more load. The choice does not depend on the outcome.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,8 +28,7 @@ pub(super) struct LateWatch {
 }
 
 impl LateWatch {
-    /// Waits up to `patience` after the deadline, for an endpoint that allows `concurrency` calls; zero
-    /// disables watching.
+    /// Waits up to `patience` after the deadline, for an endpoint that allows `concurrency` calls.
     pub(super) fn new(pool: &str, endpoint: &str, patience: Duration, concurrency: usize) -> Self {
         let labels = [("pool", pool.to_owned()), ("endpoint", endpoint.to_owned())];
         let places = if patience.is_zero() { 0 } else { (concurrency / WATCHED_OF).clamp(1, WATCHED_MAX) };
@@ -41,8 +36,7 @@ impl LateWatch {
         Self { patience, places, seconds: histogram!(WIRE_LATE_SECONDS, &labels) }
     }
 
-    /// Keeps waiting for an answer after its deadline, unless there is no callback, too many are awaited, or
-    /// the endpoint has no free place in `lane_places`.
+    /// Keeps waiting for an answer after its deadline, if a callback wants it and there is room.
     pub(super) fn watch(
         &self,
         begun: Instant,

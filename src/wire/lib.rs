@@ -4,17 +4,14 @@
 //! kind of traffic to it, with its own [`breaker`], concurrency limit and [`retry`] budget. A call:
 //!
 //! 1. is refused at once if its deadline has passed, the endpoint is full or its breaker is open;
-//! 2. takes a pooled connection or makes one: the name is resolved, the addresses are checked against the
-//!    [`address`] rules, and only a checked address is connected to, so that a second resolution cannot lead
-//!    elsewhere;
-//! 3. is sent once; it is sent again only if it was certainly never sent or is declared idempotent, and
-//!    within the retry budget;
+//! 2. takes a pooled connection or makes one, to an address checked against the [`address`] rules, so that no
+//!    second resolution can lead elsewhere;
+//! 3. is sent once; again only if it was certainly never sent or is idempotent, within the retry budget;
 //! 4. is read under the size limit of the pool, both before and after decoding;
 //! 5. ends in a [`CallReply`], on which the caller reports its verdict ([`Endpoint::judged`]), or in one
 //!    [`CallError`].
 //!
-//! The deadline covers all of it. When it passes, the connection is dropped (with HTTP/2 the stream is
-//! reset), except for a sample of calls whose late answers are awaited (`late`).
+//! The deadline covers all of it. When it passes, the connection is dropped, except for a sample (`late`).
 //!
 //! Deliberately absent: redirects, proxies from the environment, cookies, queues.
 

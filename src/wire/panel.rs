@@ -5,8 +5,7 @@ use parking_lot::Mutex;
 /// Limits of all breakers together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PanelRules {
-    /// Maximum percentage of endpoints that may be ejected at once, up to 100. Unless 0, one endpoint may
-    /// always be ejected, or a small panel would have no breakers.
+    /// Maximum percentage of endpoints that may be ejected at once. Unless 0, one endpoint always may.
     pub max_ejected_percent: u8,
     /// Whether breakers only count and log, and refuse nothing.
     pub simulate_only: bool,

@@ -10,7 +10,6 @@ use rustls::pki_types::pem::PemObject;
 use super::tls::public_roots;
 use super::verifier::verified;
 
-/// Idle time before TCP keepalive probes.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 
 /// Connects over TLS to servers that present the first certificate of one of these chains (PEM), under any

@@ -53,8 +53,7 @@ pub struct PoolRules {
     pub max_response_bytes: usize,
     /// Host names, addresses and networks that are allowed even if not public.
     pub allow_addresses: Vec<String>,
-    /// Client identity for mutual TLS in PEM: a certificate, its chain and its private key. The key is a
-    /// secret, so this type is not `Debug`.
+    /// Client identity for mutual TLS in PEM, with its private key: so this type is not `Debug`.
     pub identity: Option<Vec<u8>>,
     /// CA certificates in PEM that are trusted in addition to the public ones.
     pub extra_roots: Option<Vec<u8>>,
@@ -120,8 +119,7 @@ impl Pool {
         forbidden(&self.0.addresses, &url.parse().ok()?)
     }
 
-    /// Connects as a call would, through name resolution, TCP and TLS, within the connect timeout, and closes
-    /// the connection without a request.
+    /// Connects as a call would, within the connect timeout, and closes the connection without a request.
     pub async fn reach(&self, url: &str) -> Result<(), CallError> {
         let uri = url.parse().map_err(|_| CallError::BadUrl)?;
         // The connector is always ready.
@@ -175,8 +173,7 @@ impl Pool {
         Clients { secure, plain }
     }
 
-    /// Makes one attempt, until the deadline. If it passes after the request was sent, `too_late` receives
-    /// the future of the answer.
+    /// Makes one attempt, until the deadline. `too_late` receives the future of a late answer.
     pub(super) async fn attempt(
         &self,
         prepared: &PreparedCall,

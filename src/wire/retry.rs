@@ -1,6 +1,5 @@
-//! The retry budget: a percentage of all calls, plus a small constant rate for quiet endpoints.
-//!
-//! Without a budget, a failing far side would get the most load when it can bear the least.
+//! The retry budget: a percentage of all calls, plus a small constant rate for quiet endpoints. Without it, a
+//! failing far side would get the most load.
 
 use tokio::time::Instant;
 
@@ -23,8 +22,7 @@ impl Default for RetryRules {
     }
 }
 
-/// Cost of a retry, in units of which a call earns `percent * CALL` and a millisecond `per_minute *
-/// MILLISECOND`.
+/// Cost of a retry, of which a call earns `percent * CALL` and a millisecond `per_minute * MILLISECOND`.
 const RETRY: u64 = 6_000_000;
 const CALL: u64 = RETRY / 100;
 const MILLISECOND: u64 = RETRY / 60_000;

@@ -16,8 +16,7 @@ pub(super) fn public_roots() -> RootCertStore {
     webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect()
 }
 
-/// A TLS configuration with the client `identity` (a certificate, its chain and its private key) that trusts
-/// the `public` CAs and `extra_roots`; all in PEM.
+/// A TLS configuration with the client `identity` that trusts the `public` CAs and `extra_roots`; in PEM.
 pub(super) fn config(
     public: &RootCertStore,
     identity: Option<&[u8]>,

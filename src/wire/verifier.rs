@@ -16,8 +16,7 @@ use x509_cert::ext::pkix::BasicConstraints;
 
 use super::tls_fault::TlsFault;
 
-/// Verifies as rustls does, except that pinned certificates are trusted under any name. For an unknown
-/// issuer, it reports whether the server sent any intermediate certificate.
+/// Verifies as rustls does, but trusts pinned certificates under any name, and explains unknown issuers.
 #[derive(Debug)]
 struct Verifier {
     known: Vec<CertificateDer<'static>>,

@@ -53,8 +53,7 @@ async fn changed(visit: &ConsoleRequest) -> Result<ConsolePrincipal> {
     }
 }
 
-/// Requires the current password (except from an invited user), so that an unattended browser cannot be taken
-/// over.
+/// Requires the current password, except from an invited user, against abuse of an unattended browser.
 async fn is_them(visit: &ConsoleRequest, user: &str) -> Result<()> {
     if !asks(visit)? {
         return Ok(());
@@ -79,15 +78,13 @@ async fn is_them(visit: &ConsoleRequest, user: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether the current password is required: from every user that has one, except in a session that an
-/// invitation began.
+/// Whether the current password is required: if there is one and no invitation began the session.
 fn asks(visit: &ConsoleRequest) -> Result<bool> {
     let Some(user) = visit.user() else { return Ok(false) };
     let Some(session) = visit.session() else { return Ok(true) };
     Ok(!session.invited && users::known(&visit.app, user)?.password.is_some())
 }
 
-/// Whether a proxy signed in a user without a password.
 fn is_only_by_proxy(visit: &ConsoleRequest) -> Result<bool> {
     let Some(user) = visit.user().filter(|_| visit.session().is_none()) else { return Ok(false) };
     Ok(users::known(&visit.app, user)?.password.is_none())

@@ -43,7 +43,6 @@ pub(super) async fn download(visit: &ConsoleRequest) -> Result<View> {
     csv_file(&sheet(&records), "audit").map(View::from)
 }
 
-/// The selected records, and the number to continue before.
 async fn read(
     visit: &ConsoleRequest,
     before: Option<u64>,
@@ -57,7 +56,6 @@ async fn read(
     visit.reading(move |app| app.audit.before(before, &filter, most, LOOKED_AT)).await?.map_err(unread)
 }
 
-/// The selected span; default: a week.
 fn chosen(visit: &ConsoleRequest) -> AuditPeriod {
     let wanted = visit.query_value("time");
     SPANS.into_iter().find(|(value, ..)| wanted == Some(value)).unwrap_or(SPANS[1])

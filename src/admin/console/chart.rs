@@ -1,8 +1,5 @@
-//! Charts, rendered on the server as SVG, with a title and a description for screen readers and a table of
-//! the same figures.
-//!
-//! The plotting crate draws in fixed colours. Those of [`ink`] are placeholders that the style sheet replaces
-//! by the colours of the theme, so that a chart fits light and dark.
+//! Charts, rendered on the server as SVG, with a title and a description for screen readers and a table. The
+//! fixed colours of the plotting crate ([`ink`]) stand for those of the theme.
 
 use std::borrow::Cow;
 
@@ -35,10 +32,8 @@ pub(super) mod ink {
     pub(in crate::console) const MARK: RGBColor = RGBColor(0, 0, 4);
 }
 
-/// Size of a chart next to another one.
 pub(super) const HALF: (u32, u32) = (640, 230);
 
-/// Size of a full-width chart.
 pub(super) const WIDE: (u32, u32) = (860, 250);
 
 /// Smallest maximum of a count axis; below it the labels would be fractions.
@@ -55,13 +50,11 @@ fn dashes(nth: usize) -> Option<i32> {
 
 const GAP: i32 = 5;
 
-/// The texts and the table around a drawing.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Chart {
     pub(super) id: String,
     pub(super) title: String,
     pub(super) description: String,
-    /// The metric or the records that the figures come from.
     pub(super) source: String,
     /// Unit of the figures, next to the axis.
     pub(super) unit: &'static str,
@@ -72,7 +65,6 @@ pub(super) struct Chart {
 }
 
 impl Chart {
-    /// Renders the chart for a template: `{{ chart }}`.
     pub(super) fn drawn(self, size: (u32, u32), draw: impl FnOnce(&Area) -> Drawn) -> Result<Value> {
         let drawing = drawing(size, draw)?;
         let fields = fields! { drawing, width => size.0, height => size.1, ..self };
@@ -80,7 +72,6 @@ impl Chart {
     }
 }
 
-/// The content of an SVG, without the outer element.
 fn drawing(size: (u32, u32), draw: impl FnOnce(&Area) -> Drawn) -> Result<Value> {
     let mut svg = String::new();
     let drawn = {
@@ -101,19 +92,16 @@ pub(super) struct ChartLine {
 }
 
 impl ChartLine {
-    /// A line with one value per day or month.
     pub(super) fn of_days(name: impl Into<Cow<'static, str>>, values: impl IntoIterator<Item = f64>) -> Self {
         let points = (0_u32..).map(f64::from).zip(values.into_iter().map(Some));
         Self { name: name.into(), points: points.collect() }
     }
 }
 
-/// Maximum rows of the table next to a minute chart.
 const ROWS: usize = 12;
 
 const LABELS: usize = 8;
 
-/// Draws lines over the minutes up to now. `chart` has their texts; its table is built from their points.
 pub(super) fn lines(chart: Chart, lines: &[ChartLine], write: fn(f64) -> String) -> Result<Value> {
     let values = lines.iter().flat_map(|line| line.points.iter().filter_map(|(_, value)| *value));
     let most = values.fold(0.0, f64::max);
@@ -133,8 +121,7 @@ pub(super) fn lines(chart: Chart, lines: &[ChartLine], write: fn(f64) -> String)
     })
 }
 
-/// Draws lines over `days` or months, labelled as given. `chart` has their texts; its table is built from
-/// their values, latest first.
+/// Draws lines over `days` or months, and tabulates their values, latest first. `chart` has their texts.
 pub(super) fn days(
     chart: Chart,
     size: (u32, u32),
@@ -158,7 +145,6 @@ pub(super) fn days(
 }
 
 impl Chart {
-    /// Adds the names of the lines and a table of their figures: a row per index of `places`, with its label.
     fn with_table(
         mut self,
         axis: &str,
@@ -248,13 +234,11 @@ where
     Ok(axes)
 }
 
-/// An error that outlives the drawing area.
 pub(super) fn owned(fault: impl std::fmt::Display) -> ChartError {
     fault.to_string().into()
 }
 
-/// A sparkline of recent values, as wide as a word. It accompanies its figure and is hidden from screen
-/// readers.
+/// A sparkline of recent values, as wide as a word and hidden from screen readers.
 pub(super) fn sparkline(values: &[Option<f64>]) -> Result<Value> {
     const SIZE: (u32, u32) = (240, 40);
     let most = values.iter().flatten().fold(0.0, |most: f64, value| most.max(*value));

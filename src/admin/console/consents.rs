@@ -1,6 +1,5 @@
-//! `GET`, `POST /console/consents`, `POST /console/consents/download`: which consents were given and when,
-//! like `offerd person consents`. The selection is a form body, not a query: every answer is audited, and an
-//! open page re-requests its address.
+//! `GET`, `POST /console/consents`, `POST /console/consents/download`: which consents were given and when.
+//! The selection is a form body: every answer is audited, and an open page re-requests its address.
 
 use chrono::{Days, NaiveDate};
 
@@ -30,7 +29,6 @@ pub(super) async fn summary(visit: &ConsoleRequest) -> Result<View> {
     view(visit, shown).await
 }
 
-/// The counts as a file, or a row per lead and statement.
 pub(super) async fn download(visit: &ConsoleRequest) -> Result<View> {
     let file = match visit.field("lines") {
         Some("each") => listed(visit).await.map(|lines| (lines, "consents-each")),
@@ -88,12 +86,10 @@ const LINES: usize = 10_000;
 #[derive(Debug, Clone, Copy, Default)]
 struct ConsentReadCounts {
     consents: usize,
-    /// Leads that are erased.
     gone: u64,
 }
 
-/// Each statement with the number of its consents. Fails when the form is invalid, there are too many, or
-/// they cannot be read.
+/// Each statement with the number of its consents.
 async fn counted(visit: &ConsoleRequest) -> Result<(Vec<ConsentSummary>, ConsentReadCounts)> {
     let many = |_: TooMany| {
         let found = format!("There are more than {STATEMENTS} different texts, perhaps one per lead");
@@ -104,7 +100,6 @@ async fn counted(visit: &ConsoleRequest) -> Result<(Vec<ConsentSummary>, Consent
     Ok((summaries.sorted(), read))
 }
 
-/// A row per lead and statement. Fails like [`counted`].
 async fn listed(visit: &ConsoleRequest) -> Result<Vec<ConsentFields>> {
     let add = |lines: &mut Vec<ConsentFields>, page: &ConsentPage| {
         let line = |consent| each(consent, &page.statements[consent.statement]);

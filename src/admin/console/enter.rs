@@ -1,5 +1,4 @@
-//! Entry of every console request: identifies the visitor, checks the role and that a form is ours, and
-//! answers with the page or the refusal.
+//! Entry of every console request: identifies the visitor, and checks the role and that a form is ours.
 
 use std::net::IpAddr;
 
@@ -62,8 +61,7 @@ pub(super) async fn showing(context: Context, least: Option<Role>, show: PageRen
     shown.or_else(|failure| View::failure(&failure)?.reply(&visit))
 }
 
-/// Admits a request, or returns the answer to give instead: visitors without a session are redirected to the
-/// sign-in page; visitors whose role is too low get the required role.
+/// Admits a request, or returns the answer to give instead: a redirect to sign in, or the role it takes.
 async fn enter(mut context: Context, least: Option<Role>) -> Result<ConsoleRequest, Result<Reply>> {
     let mut form = None;
     if context.request.method == Method::POST {
@@ -120,7 +118,6 @@ fn not_for(role: Role, least: Role) -> Failure {
     ))
 }
 
-/// Checks that the request's host is ours, and that its form comes from one of our pages.
 fn is_genuine(visit: &ConsoleRequest, headers: &HeaderMap) -> Result<()> {
     if visit.is_unguarded() && visit.proxied.is_none() && !is_local(headers) {
         return Err(Failure::forbidden(
@@ -142,8 +139,7 @@ fn cookie(headers: &HeaderMap) -> Option<&str> {
     })
 }
 
-/// Whether the request's host is a loopback name. Another name could be a foreign domain that resolves to
-/// loopback, whose page would count as ours (DNS rebinding).
+/// Another name could be a foreign domain that resolves to loopback (DNS rebinding).
 fn is_local(headers: &HeaderMap) -> bool {
     let Some(host) = headers.get(HOST) else { return true };
     let host = host.to_str().unwrap_or_default();
@@ -154,8 +150,7 @@ fn is_local(headers: &HeaderMap) -> bool {
     name.parse::<IpAddr>().is_ok() || name == "localhost" || name.ends_with(".localhost")
 }
 
-/// Whether the browser states that a form comes from our own page. Without these headers only the CSRF token
-/// protects it.
+/// Whether the browser states that a form is ours. Without these headers only the CSRF token protects it.
 fn is_ours(headers: &HeaderMap) -> bool {
     let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     let site = text(&SEC_FETCH_SITE).is_none_or(|site| site == "same-origin");

@@ -1,5 +1,4 @@
-//! `GET /console/experiments`: the state of the rules, and a comparison of a rule's variants;
-//! `GET /console/experiments/download`, the comparison as a CSV file.
+//! `GET /console/experiments`: rules and the comparison of one; `GET /console/experiments/download`: as CSV.
 
 use super::super::experiments::{RuleStanding, as_csv, compared, is_test, standings};
 use super::prelude::*;
@@ -33,7 +32,6 @@ fn rule(standing: &RuleStanding) -> Value {
     fields! { pill, time => standing.time(), of => standing.whose(), ..standing }
 }
 
-/// A comparison: the figures of each variant, with the verdict on the difference to the control.
 fn shown(comparison: &Comparison) -> Value {
     let cell = |figure: &Figure| {
         fields! {

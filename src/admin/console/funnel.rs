@@ -1,5 +1,4 @@
-//! `GET /console/funnel`: the conversion funnel of leads and its payouts, as counted by
-//! [`offerd_insight::reports`], by days of the first configured time zone.
+//! `GET /console/funnel`: leads and payouts by days of the first time zone, from [`offerd_insight::reports`].
 
 use std::ops::Range as Places;
 
@@ -22,7 +21,6 @@ const COMPANIES: usize = 200;
 const TIMES: [(&str, &str, u32, bool); 3] =
     [("week", "7 days", 7, false), ("month", "30 days", 30, false), ("year", "12 months", 12, true)];
 
-/// A figure of tables and charts: its label and its value.
 type FunnelFigure = (&'static str, fn(&Figures) -> f64);
 
 /// All figures; the last is in dollars.
@@ -214,7 +212,6 @@ fn charts(query: &ReportQuery, report: &Report) -> Result<Vec<(String, Value)>> 
     CHARTS.into_iter().map(chart).collect()
 }
 
-/// The format of a figure, by its index.
 fn writing(place: usize) -> fn(f64) -> String {
     if place == PAYOUTS { figures::dollars } else { figures::count }
 }
@@ -227,7 +224,6 @@ fn written(figures: &Figures) -> [String; FIGURES.len()] {
     std::array::from_fn(|place| writing(place)(FIGURES[place].1(figures)))
 }
 
-/// This page's address with one parameter changed.
 fn with(visit: &ConsoleRequest, name: &str, value: &str) -> String {
     let mut pairs = visit.query.clone();
     pairs.retain(|(known, _)| known != name);

@@ -1,5 +1,4 @@
-//! The last hour of the figures on the console's pages: a ring buffer of metric readings. One reading per
-//! minute is also stored ([`kept_history`]), so that a restart keeps the history.
+//! The last hour of the figures on the console's pages. One reading per minute is also [kept](kept_history).
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
@@ -20,13 +19,11 @@ use offerd_base::telemetry::metrics::{
     SUBMITS_REFUSED, TABLES_SETTLED,
 };
 
-/// Interval between readings.
 pub(super) const EVERY: Duration = Duration::from_secs(5);
 
 /// Readings in the ring: one hour.
 pub(super) const READINGS: usize = 721;
 
-/// Listeners for clients and partners.
 const PUBLIC_LISTENERS: [&str; 2] = ["api", "integrations"];
 
 const SUBMIT_ROUTES: [&str; 3] =
@@ -37,26 +34,21 @@ const POLL_ROUTE: &str = "/originator/rateTables/{uuid}";
 /// The metrics at one time. Counters are kept as they are, so that any two readings yield a difference.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct MetricsReading {
-    /// Time, Unix milliseconds.
     pub(super) at: i64,
     /// Id of the process, whose counters started at 0.
     pub(super) process: u64,
     /// Requests answered on the public listeners.
     pub(super) requests: f64,
-    /// Requests answered with 400 to 499, the client's errors.
     pub(super) faulty: f64,
-    /// Requests answered with 500 and above, our errors.
     pub(super) failed: f64,
     /// Leads answered with a rate table.
     pub(super) leads: f64,
-    /// Requests and leads that were shed.
     pub(super) refused: f64,
     /// Durations of submits, including refused ones: the metric does not separate them.
     pub(super) submits: Distribution,
     /// Durations of polls, including refused ones.
     pub(super) polls: Distribution,
     pub(super) commits: Distribution,
-    /// Commits queued at the store's writer.
     pub(super) queue: f64,
     pub(super) open_tables: f64,
     pub(super) settled: f64,
@@ -66,7 +58,6 @@ pub(super) struct MetricsReading {
     pub(super) free_bytes: Option<f64>,
     pub(super) broken: f64,
     pub(super) reloads_refused: f64,
-    /// Whether the last reload was rejected, judging by the readings.
     pub(super) refused_last: bool,
     /// Time of the last successful load of settings and partner files, Unix seconds.
     pub(super) reloaded_at: Option<f64>,
@@ -74,7 +65,6 @@ pub(super) struct MetricsReading {
     pub(super) today: Option<Today>,
 }
 
-/// The ring of readings. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(super) struct History(Arc<Mutex<VecDeque<MetricsReading>>>);
 
@@ -89,7 +79,6 @@ impl History {
         readings.iter().filter(|reading| reading.at >= oldest).cloned().collect()
     }
 
-    /// Like `last`, for this process only.
     pub(super) fn lately(&self, span: Duration) -> Vec<MetricsReading> {
         let mut readings = self.last(span);
         let newest = readings.last().map_or(0, |reading| reading.process);
@@ -97,7 +86,6 @@ impl History {
         readings
     }
 
-    /// Prepends the stored readings of an earlier process.
     pub(super) fn recall(&self, kept: Vec<MetricsReading>) {
         let mut readings = self.0.lock();
         let first = readings.front().map_or(i64::MAX, |reading| reading.at);
@@ -130,7 +118,6 @@ impl History {
     }
 }
 
-/// Takes a reading now, so that a change just made shows at once.
 pub(crate) async fn read(app: &Arc<AdminState>) {
     // With many partners there are many metrics to read.
     if let Ok(reading) = app.reading("the metrics could not be read", MetricsReading::of).await {
@@ -138,7 +125,6 @@ pub(crate) async fn read(app: &Arc<AdminState>) {
     }
 }
 
-/// Takes a reading at each interval, until dropped.
 pub(crate) async fn watch(app: Arc<AdminState>) {
     let mut ticks = tokio::time::interval(EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -187,7 +173,6 @@ impl MetricsReading {
         }
     }
 
-    /// Rate per second of a counter since an earlier reading; `None` if no time has passed.
     pub(super) fn per_second(&self, earlier: &Self, figure: impl Fn(&Self) -> f64) -> Option<f64> {
         let seconds = (self.at - earlier.at) as f64 / 1000.0;
         (seconds > 0.0).then(|| (figure(self) - figure(earlier)).max(0.0) / seconds)

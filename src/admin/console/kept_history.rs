@@ -1,5 +1,4 @@
-//! The stored part of the history: one reading per minute, for `console.history_kept`. Each process on a
-//! shared store keeps its own readings, and finds them again when it restarts in the same place.
+//! The stored readings, one per minute for `console.history_kept`. Each process finds its own in its place.
 
 use std::sync::Arc;
 use std::time::Duration;

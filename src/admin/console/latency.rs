@@ -17,7 +17,6 @@ const SHORTEST: f64 = 1e-5;
 /// Parts of each bar, from below.
 const PARTS: [&str; 3] = ["with offers", "without offers", "too late"];
 
-/// A bar: the requests of a range of durations.
 struct LatencyBar {
     from: f64,
     to: f64,
@@ -72,7 +71,6 @@ fn draw(area: &chart::Area, bars: &[LatencyBar], top: f64, timeout: f64) -> Resu
     Ok(())
 }
 
-/// The requests by duration, in logarithmic steps.
 fn bars(asks: &[EndedAsk], late: &[LateAsk], timeout: f64) -> Vec<LatencyBar> {
     let in_time = asks.iter().filter_map(|ask| {
         let part = match ask.end {

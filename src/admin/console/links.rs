@@ -33,13 +33,11 @@ impl ConsoleLink {
     }
 }
 
-/// The one-time sign-in link of the first start: its user sets a name and a password, and becomes the first
-/// administrator.
+/// The one-time link of the first start, whose user becomes the first administrator.
 pub fn first_link(app: &AdminState) -> String {
     link_of(app, ConsolePrincipal::of_machine("link of the first start".to_owned()), true, LINK_LIFE).url
 }
 
-/// A one-time sign-in link with which a user sets a password.
 pub(crate) fn invitation(app: &AdminState, user: &UserRecord) -> ConsoleLink {
     link_of(app, ConsolePrincipal::of(user), true, INVITATION_LIFE)
 }

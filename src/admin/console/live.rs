@@ -1,6 +1,5 @@
-//! Streams of open pages: the content of `<main>` as server-sent events, re-rendered every few seconds while
-//! it changes, and a heartbeat with each event. The script updates the page, and reports when the heartbeat
-//! stops.
+//! Streams of open pages: the content of `<main>` as server-sent events, re-rendered while it changes, and
+//! heartbeats. The script updates the page, and reports missing heartbeats.
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -19,7 +18,6 @@ const RETRY_AFTER_S: u32 = 30;
 /// Renders a page; `page!` makes one from an `async fn`.
 pub(super) type PageRenderer = for<'v> fn(&'v ConsoleRequest) -> BoxFuture<'v, Result<View>>;
 
-/// Streams a page until its reader leaves or the daemon stops.
 pub(super) async fn stream(visit: Arc<ConsoleRequest>, show: PageRenderer) -> Result<Reply> {
     let first = show(&visit).await?;
     if first.instead.is_some() {
@@ -43,8 +41,7 @@ pub(super) async fn stream(visit: Arc<ConsoleRequest>, show: PageRenderer) -> Re
     Ok(sealed(Reply::stream(EVENT_STREAM, events)))
 }
 
-/// Sends a page, then repeatedly the readiness, with the page while it still changes. Ends when the visitor
-/// may no longer see the page, or it cannot be rendered.
+/// Sends a page, then the readiness, with the page while it still changes and may be seen.
 async fn keep(visit: Arc<ConsoleRequest>, show: PageRenderer, first: View, sender: &mpsc::Sender<Bytes>) {
     let mut view = Some(first);
     while visit.may_stay() {

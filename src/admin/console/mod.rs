@@ -1,27 +1,24 @@
 //! The console: the operator's web pages, under `/console` of the admin listener.
 //!
 //! # How a page is made
-//! 1. A constant `Page` names its section and its template, and how often it is re-rendered. The template
-//!    receives `fields!` by name: values that serialize, and after `..` all fields of a struct. They come
-//!    from the metrics, from the engine's memory, or from single records, never from a scan of the store, so
-//!    a page takes milliseconds however much is stored; only `timeouts` reads tables, one page at a time.
+//! 1. A constant `Page` names its section, its template and its refresh interval. The template receives
+//!    `fields!` by name, and after `..` all fields of a struct. They come from memory or single records,
+//!    never from a scan of the store; only `timeouts` reads tables, one page at a time.
 //! 2. Its template is a file of `templates/`, listed in `templates`, and fills `<main>`; `layout.html`
 //!    surrounds it. An element that updates itself has an `id` and the attribute `data-live`.
-//! 3. An `async fn(&Visit) -> Result<View>` gathers the fields and returns
+//! 3. An `async fn(&Visit) -> Result<View>` gathers the fields, and ends with
 //!    `visit.view(PAGE, fields! { .. })`. A row of `ROUTES` maps it to its path with `page!` and the least
-//!    role that may open it. An action is the same with a `POST` row, and ends with `View::at`. A file is a
-//!    `Reply` converted to a `View`. A form or link that some readers of the page may not use is in the
-//!    template under `{% if may.operator %}` or the like.
+//!    role that may open it. An action has a `POST` row, and ends with `View::at`. A file is a `Reply`
+//!    converted to a `View`. What only some readers may use is in the template under
+//!    `{% if may.operator %}` or the like.
 //!
 //! # What every page gets
 //! `enter` requires a sign-in where that is configured, checks the role of the row, and protects every form
 //! against CSRF. `view` sets the headers: a page loads nothing from other origins, cannot be framed and is
-//! not cached. A request with `Accept: text/event-stream` gets the page again every few seconds (`live`);
-//! without that header, or without a script, the page is complete as it is.
+//! not cached. With `Accept: text/event-stream` the page comes again every few seconds (`live`).
 //!
-//! Personal data is masked until a form reveals it; `Visit::reveal` handles and audits that, and
-//! `rate_tables/transcript.rs` does it for transcripts. Data that identifies a person travels in bodies only,
-//! never in an address: `persons`.
+//! Personal data is masked until a form reveals it, with an audit record (`Visit::reveal`, `transcript.rs`).
+//! Data that identifies a person travels in bodies, never in an address: `persons`.
 
 mod account;
 mod alerts;
@@ -78,7 +75,6 @@ use offerd_store::ReadError;
 use offerd_store::users::Users;
 use offerd_web::{Editions, Handler, Route, Scope, handler};
 
-/// Every path of the console, with its handler and the least role that may use it.
 #[rustfmt::skip]
 pub(super) const ROUTES: &[ConsoleRoute] = &[
     get("/console", "Shows the overview.", page!(Viewer, now::show)),
@@ -192,7 +188,6 @@ pub fn roles() -> impl Iterator<Item = (Method, &'static str, Option<Role>)> {
     ROUTES.iter().map(|row| (row.route.method.clone(), row.route.path, row.role))
 }
 
-/// Answers a path that does not exist, typed or from an old link.
 async fn nowhere(_: &ConsoleRequest) -> Result<View> {
     Err(Failure::unknown("There is no such page in the console"))
 }
@@ -204,9 +199,7 @@ pub(super) struct Console {
     begun: Instant,
     process: u64,
     history: history::History,
-    /// Figures of the last days, by the minute.
     days: today::DailyTotals,
-    /// One permit per open page stream.
     streams: Arc<Semaphore>,
     /// One permit for the page that reads stored tables.
     scans: Arc<Semaphore>,
@@ -233,13 +226,11 @@ impl Console {
         ROUTES.iter().find(shown).and_then(|row| row.role)
     }
 
-    /// Ends the sessions and links of a user whose permissions have changed.
     pub(super) fn end_sessions_of(&self, user: &str) {
         self.sessions.end_of(user);
     }
 
-    /// Applies changes of users by other processes on the store: signs out users that changed since they
-    /// signed in. Blocks on the store. Fails when a user cannot be read.
+    /// Signs out users that other processes on the store have changed. Blocks on the store.
     pub(super) fn take_in_users(&self, users: &Users) -> Result<(), ReadError> {
         let read = self.sessions.users().into_iter().map(|name| Ok((name.clone(), users.find(&name)?)));
         self.sessions.end_outdated(&read.collect::<Result<_, ReadError>>()?);
@@ -253,7 +244,6 @@ impl Console {
         last.per_second(first, |reading| reading.leads)
     }
 
-    /// Ends the streams of open pages.
     pub(super) fn stop(&self) {
         self.stop.send_replace(true);
     }

@@ -26,7 +26,6 @@ const PAGE: ConsolePage = ConsolePage::new(Section::Now, "now.html").fresh(histo
 type TileLabel = (&'static str, &'static str);
 
 struct RecentReadings<'r> {
-    /// The first and last reading of a minute.
     first: &'r MetricsReading,
     last: &'r MetricsReading,
     quarter: &'r [MetricsReading],
@@ -83,7 +82,6 @@ fn tiles(lately: &RecentReadings, limit: usize) -> Result<Vec<Value>> {
 }
 
 impl RecentReadings<'_> {
-    /// Increase of a counter in the last minute.
     fn grown(&self, of: ReadingFigure) -> f64 {
         of(self.last) - of(self.first)
     }
@@ -104,7 +102,6 @@ impl RecentReadings<'_> {
         tile(head, (figures::count(of(self.last)), ""), note, trend::level(self.quarter, SPARKS, of))
     }
 
-    /// The tile of a kind of answer in the last minute, with its share of all answers.
     fn answers(&self, head: TileLabel, of: ReadingFigure) -> Result<Value> {
         let note = match share(self.grown(of), self.grown(|at| at.requests)) {
             Some(share) => format!("{} of all answers", figures::percent(share)),
@@ -190,7 +187,6 @@ const SHOWN: usize = 8;
 /// The alert rule whose alerts are shown as partners.
 const PARTNER_UNWELL: &str = "OfferdPartnerUnwell";
 
-/// The current problems; `checks` are all checks.
 fn attention(app: &AdminState, checks: &[HealthCheck], sees_money: bool) -> Value {
     let standing = app.alerts.standing(&app.settings().alerts);
     let is_firing = |alert: &&AlertStatus| alert.state == "firing" && alert.name != PARTNER_UNWELL;
@@ -209,7 +205,6 @@ fn attention(app: &AdminState, checks: &[HealthCheck], sees_money: bool) -> Valu
     }
 }
 
-/// Unhealthy partners, worst first.
 fn unwell(app: &AdminState) -> Vec<Value> {
     let badness = |look: &SeatView| look.standing.health.health.badness();
     let mut bad: Vec<SeatView> = of_seats(&app.engine).into_iter().filter(|look| badness(look) > 0).collect();

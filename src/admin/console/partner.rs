@@ -54,7 +54,6 @@ fn path_of(key: &str) -> String {
     format!("/console/partners/{key}")
 }
 
-/// The name of a partner, and the fields of its page.
 fn page(app: &AdminState, key: &str) -> Result<(String, Value)> {
     let seats: Vec<SeatView> =
         of_seats(&app.engine).into_iter().filter(|look| look.seat.identity.key == key).collect();

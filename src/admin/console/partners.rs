@@ -13,7 +13,6 @@ use offerd_engine::matching::late_asks::LateAsk;
 const PAGE: ConsolePage = ConsolePage::new(Section::Partners, "partners.html").fresh(history::EVERY);
 
 struct PartnerRow {
-    /// Badness of its worst seat.
     badness: u8,
     states: Vec<Pill>,
     /// The text that the search matches.

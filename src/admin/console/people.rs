@@ -1,5 +1,4 @@
-//! `GET`, `POST /console/people`, `POST /console/people/{name}`: the users of the console, and changes to
-//! them.
+//! `GET`, `POST /console/people`, `POST /console/people/{name}`: the users of the console.
 
 use super::super::users::{self, NewUser, UserChange};
 use super::prelude::*;

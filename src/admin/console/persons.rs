@@ -1,5 +1,4 @@
-//! `GET`, `POST /console/persons` and its forms: data-subject requests, like `offerd person`. Finds the leads
-//! of a person by email address or phone number, exports or erases their data, and opts them out.
+//! `GET`, `POST /console/persons` and its forms: data-subject requests, like `offerd person`.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +18,7 @@ const LISTED: usize = 100;
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Persons, "persons.html");
 
-/// The receipt of an erasure, to print and as JSON. It contains no personal data and is not stored; reloading
-/// it erases nothing more, and the audit has its number.
+/// The receipt of an erasure, without personal data. It is not stored; the audit has its number.
 const RECEIPT: ConsolePage = ConsolePage::new(Section::Persons, "receipt.html");
 
 pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
@@ -89,7 +87,7 @@ async fn erased(visit: &ConsoleRequest) -> Result<Value> {
     let json = serde_json::to_string_pretty(&receipt).map_err(our_fault("a receipt could not be written"))?;
     let listed = receipt.left_alone.map(OptOutCounts::told);
     // Whether the submitted key is opted out, now or before.
-    Ok(fields! { receipt, json, listed, left_alone => wish.is_left_alone(&visit.app.engine) })
+    Ok(fields! { receipt, json, listed, left_alone => wish.is_opted_out(&visit.app.engine) })
 }
 
 fn asked(visit: &ConsoleRequest, read: DigestReader) -> Result<PersonQuery> {
@@ -97,7 +95,6 @@ fn asked(visit: &ConsoleRequest, read: DigestReader) -> Result<PersonQuery> {
     PersonQuery::of(visit, read)?.ok_or_else(nobody)
 }
 
-/// The page after a form, with its outcome.
 async fn page(visit: &ConsoleRequest, came: Result<Option<String>>) -> Result<View> {
     let (done, mut failure) = outcome(came);
     let (mut is_contact, mut locked, mut left_alone, mut found) = (false, None, None, None);
@@ -105,7 +102,7 @@ async fn page(visit: &ConsoleRequest, came: Result<Option<String>>) -> Result<Vi
         let wish = asked.look_up(visit);
         is_contact = asked.kind != SuppressionKind::Person;
         locked = visit.app.engine.suppressions.locked();
-        left_alone = Some(wish.is_left_alone(&visit.app.engine));
+        left_alone = Some(wish.is_opted_out(&visit.app.engine));
         // A lookup that just failed is not repeated.
         let is_gone = failure.as_ref().is_some_and(|it| it.status == StatusCode::SERVICE_UNAVAILABLE);
         if is_contact && !is_gone {
@@ -129,7 +126,6 @@ async fn found_leads(visit: &ConsoleRequest, wish: &PersonRequest) -> Result<Val
     visit.reading(move |app| listed(app, &leads)).await
 }
 
-/// The text of a failure, with its attribute.
 fn words(failure: &Failure) -> String {
     let words = failure.errors.iter().filter_map(|error| {
         let message = error.message.as_ref()?;
@@ -143,7 +139,6 @@ fn words(failure: &Failure) -> String {
     letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
-/// The leads of a person, with the latest as rows.
 fn listed(app: &AdminState, leads: &[FoundLead]) -> Value {
     let names = request::companies(&app.engine, leads);
     fields! {
@@ -154,7 +149,6 @@ fn listed(app: &AdminState, leads: &[FoundLead]) -> Value {
     }
 }
 
-/// The person of a form. Typed personal data appears only in form bodies and in the pages that answer them.
 /// Reads what is typed for a person: strictly, or also as a lead had it before.
 type DigestReader = fn(SuppressionKind, &str) -> std::result::Result<SuppressionDigest, String>;
 
@@ -185,8 +179,7 @@ impl PersonQuery {
         Ok(Some(Self { kind, digest, names }))
     }
 
-    /// The request, with its reason. Fails when the reason is missing, or contains a typed name: the audit
-    /// keeps it longer than the person may want.
+    /// Fails without a reason or with a typed name in it: the audit keeps it longer than the person may want.
     fn wish(&self, visit: &ConsoleRequest) -> Result<PersonRequest> {
         let reason = reason_given(visit.field("reason").unwrap_or_default())?;
         if self.names.iter().any(|name| has_name(reason, name)) {
@@ -195,7 +188,6 @@ impl PersonQuery {
         Ok(PersonRequest { reason: Some(reason.to_owned()), ..self.look_up(visit) })
     }
 
-    /// A look-up of their leads, which needs no reason.
     fn look_up(&self, visit: &ConsoleRequest) -> PersonRequest {
         let Self { kind, digest, .. } = *self;
         PersonRequest { by: visit.actor(), kind, digest, reason: None, despite_damage: false }

@@ -54,7 +54,6 @@ async fn page(
     visit.view(PAGE, fields! { rows, path, tested, done })
 }
 
-/// Events to be retried, then dead ones, each with the result of its last attempt.
 fn letters(store: &Store, subscription: &Subscription) -> Result<Vec<Value>, CommitError> {
     let row = |one: PostbackDelivery, is_dead: bool| {
         let at = |is_shown: bool| is_shown.then_some(one.next_ms);

@@ -10,8 +10,7 @@ use offerd_base::telemetry::metrics::CONSOLE_SIGN_INS_REFUSED;
 use offerd_store::users::{Role, UserRecord, Users};
 use offerd_web::{Failure, Request};
 
-/// The user that the proxy names; `None` if it names none, or no proxy is configured. Returns why it is not
-/// trusted.
+/// The user that the proxy names, if a proxy is configured; an error if it is not trusted.
 pub(super) fn named(app: &AdminState, request: &Request) -> Result<Option<ConsolePrincipal>> {
     let settings = app.settings();
     let Some(proxy) = &settings.console.proxy else { return Ok(None) };
@@ -28,7 +27,6 @@ pub(super) fn named(app: &AdminState, request: &Request) -> Result<Option<Consol
     }
 }
 
-/// Whether the proxy's earlier sign-in of a person would still be accepted.
 pub(super) fn holds(app: &AdminState, person: &ConsolePrincipal) -> bool {
     let settings = app.settings();
     let Some((proxy, name)) = settings.console.proxy.as_ref().zip(person.user.as_deref()) else {

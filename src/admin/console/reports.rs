@@ -55,7 +55,6 @@ pub(super) async fn download(visit: &ConsoleRequest) -> Result<View> {
     as_csv(&made(&visit.app, &pairs).await?).map(View::from)
 }
 
-/// The query of a report, or all its faults.
 fn asked_for(visit: &ConsoleRequest, counted: &Reports) -> Result<ReportQuery, QueryFaults> {
     let (drawn, mut pairs): (Vec<_>, Vec<_>) = given(visit).into_iter().partition(|(name, _)| name == CHART);
     pairs.push(("limit".to_owned(), ROWS.to_owned()));
@@ -112,8 +111,7 @@ fn form(given: &[(String, String)], reports: &Reports, query: Option<&ReportQuer
     }
 }
 
-/// Presets that compare this week and last week with the week before, in the report's time zone; other
-/// parameters are kept.
+/// Presets that compare this week and last week with the week before. Other parameters are kept.
 fn presets(given: &[(String, String)], query: &ReportQuery) -> Vec<(&'static str, String, bool)> {
     let weeks = DayRange::weeks(Utc::now().with_timezone(&query.zone).date_naive());
     let preset = |(words, range): (&'static str, DayRange)| {
@@ -129,7 +127,6 @@ fn presets(given: &[(String, String)], query: &ReportQuery) -> Vec<(&'static str
     named.unwrap_or_default()
 }
 
-/// A report on the page, with a chart over days or months, or else bars.
 fn shown(visit: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Result<Value> {
     let values = ValueNames::of(visit, query);
     let mut named = report.clone();
@@ -142,7 +139,6 @@ fn shown(visit: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Result
     let bars = (chart.is_none() && !report.rows.is_empty()).then(|| bars(drawn, &named));
     let row = |row: &Row| {
         fields! {
-            // Each with the partner's key, where it differs from the name.
             by => values.named(row),
             cells => cells(&row.figures, row.before.as_ref(), values.tables_of(query, row).as_deref()),
         }
@@ -175,7 +171,6 @@ impl ValueNames {
         Self { by: query.by.clone(), partners, companies }
     }
 
-    /// The display values of a row, with the key of a partner beside its name.
     fn named(&self, row: &Row) -> Vec<(String, Option<String>)> {
         let named = |(by, value): (&Dimension, &String)| match self.partners.get(value) {
             Some(name) if by.slot() == Some(DimensionSlot::PARTNER) && name != value => {
@@ -213,7 +208,6 @@ impl ValueNames {
     }
 }
 
-/// The columns, each with the link that sorts by it or, when ranges are compared, by its change.
 fn columns(visit: &ConsoleRequest, query: &ReportQuery) -> Vec<Value> {
     let link = |name: &str, by: OrderBy| {
         let SortOrder { by: sorted, descending } = query.order;
@@ -240,14 +234,12 @@ fn columns(visit: &ConsoleRequest, query: &ReportQuery) -> Vec<Value> {
     dimensions.chain(figures).collect()
 }
 
-/// An address with the non-empty parameters of a query.
 pub(super) fn address(path: &str, pairs: &[(String, String)]) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(pairs.iter().filter(|(_, value)| !value.is_empty()));
     format!("{path}?{}", query.finish())
 }
 
-/// Figures, each with its previous value, its change, and a link to its rate tables.
 fn cells(figures: &Figures, before: Option<&Figures>, tables: Option<&str>) -> Vec<Value> {
     let link = |figure: Figure| match (figure, tables?) {
         (Figure::Leads, tables) => Some(tables.to_owned()),
@@ -325,8 +317,7 @@ fn heading(figure: Figure, report: &Report) -> String {
     format!("{} by {}", figure.heading(), report.by.join(" and "))
 }
 
-/// Times on the axis: every day of the range up to today, even without counts. For months, or when rows were
-/// left out, only times that have a row.
+/// Every day of the range up to today; only times that have a row, for months or when rows are missing.
 fn times(query: &ReportQuery, report: &Report, place: usize) -> Vec<String> {
     let last = query.range.last.min(Utc::now().with_timezone(&query.zone).date_naive());
     let has_all = report.rows_left_out == 0 && query.range.days() <= DAYS_DRAWN;

@@ -1,7 +1,4 @@
-//! The console's secret: generated, shown once, and stored as a digest only, in a file in the store's
-//! directory.
-//!
-//! It has 128 random bits, so unlike a password it cannot be guessed, and failed attempts never lock it.
+//! The console's secret, stored as a digest only. Its 128 random bits cannot be guessed, so nothing locks it.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
-//! Sessions of the console, and the links, secret and passwords that start them. All in bounded memory: a
-//! session ends with the daemon at the latest.
+//! Sessions of the console, and what starts them: links, secret, passwords. All in bounded memory.
 
 mod attempts;
 
@@ -30,12 +29,10 @@ pub(crate) const INVITATION_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Digest of a secret, so that the timing of a look-up reveals nothing of it.
 type Hash = [u8; 32];
 
-/// Ways to sign in, and limits of a session.
 pub(crate) struct SessionRules {
     pub(crate) required: bool,
     /// The console's settings at the start: session lifetime and failed attempts.
     pub(crate) at_start: ConsoleSettings,
-    /// The secret and password of a sign-in without a user name.
     pub(crate) passwords: Passwords,
 }
 
@@ -59,17 +56,13 @@ struct SessionState {
     links: HashMap<Hash, Link>,
 }
 
-/// A person with access to the console, and their role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ConsolePrincipal {
-    /// Name in the audit log: `user alice`, or the credential: `link of alice (uid 1000)`, `secret`,
-    /// `password`.
+    /// In the audit log: `user alice`, or the credential: `link of alice (uid 1000)`, `secret`, `password`.
     pub(crate) who: String,
-    /// The user's name, for a user account.
     pub(crate) user: Option<String>,
     pub(crate) role: Role,
-    /// The user record's time of last change as read at sign-in, Unix milliseconds; `None` if the user is
-    /// read for each request.
+    /// When the user record last changed as of sign-in, Unix milliseconds; `None` if it is read per request.
     pub(crate) as_of: Option<i64>,
 }
 
@@ -84,7 +77,6 @@ impl ConsolePrincipal {
         Self { who, user: None, role: Role::Administrator, as_of: None }
     }
 
-    /// Whether the user record is unchanged.
     fn is_as(&self, now: Option<&UserRecord>) -> bool {
         now.is_some_and(|now| !now.disabled && now.role == self.role && self.as_of == Some(now.changed_at))
     }
@@ -93,7 +85,6 @@ impl ConsolePrincipal {
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) person: ConsolePrincipal,
-    /// CSRF token of the session's forms.
     pub(super) csrf: String,
     /// Whether it began with an invitation link, so that no current password is required.
     pub(super) invited: bool,
@@ -109,7 +100,6 @@ struct Link {
     since: Instant,
 }
 
-/// A credential of a sign-in without a user name.
 pub(super) enum Proof<'p> {
     Code(&'p str),
     /// The typed secret or password.
@@ -153,7 +143,6 @@ impl Sessions {
         state.links.clear();
     }
 
-    /// Creates a one-time link for a person, and returns its code.
     pub(super) fn link(&self, person: ConsolePrincipal, invites: bool, life: Duration) -> String {
         let code = secret();
         let mut state = self.state.lock();
@@ -163,7 +152,6 @@ impl Sessions {
         code
     }
 
-    /// Starts a session without a user name, and returns its cookie.
     pub(super) fn sign_in(&self, proof: &Proof<'_>) -> Result<(String, Arc<Session>), NotSignedIn> {
         // Links and the secret are checked despite failures: guessing must not lock out their holders.
         let attempt = self.attempts.begin("");
@@ -192,7 +180,6 @@ impl Sessions {
         }
     }
 
-    /// Starts a session, and returns its cookie.
     pub(super) fn begin(&self, person: ConsolePrincipal, invited: bool) -> (String, Arc<Session>) {
         let cookie = secret();
         let (hash, since) = (hash(&cookie), Instant::now());
@@ -204,12 +191,10 @@ impl Sessions {
         (cookie, session)
     }
 
-    /// The session of a cookie, if it is still valid.
     pub(super) fn of(&self, cookie: &str) -> Option<Arc<Session>> {
         self.state.lock().sessions.get(&hash(cookie)).filter(|session| self.lasts(session)).cloned()
     }
 
-    /// Whether a session has neither expired nor been ended.
     pub(super) fn holds(&self, session: &Session) -> bool {
         self.lasts(session) && self.state.lock().sessions.contains_key(&session.hash)
     }
@@ -218,7 +203,6 @@ impl Sessions {
         self.state.lock().sessions.remove(&session.hash);
     }
 
-    /// Ends all sessions and links of a user whose permissions have changed.
     pub(super) fn end_of(&self, user: &str) {
         self.retain(|person| person.user.as_deref() != Some(user));
     }

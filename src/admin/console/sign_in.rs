@@ -51,8 +51,7 @@ async fn begun(visit: &ConsoleRequest) -> Result<SignInResult> {
     }
 }
 
-/// Starts a session with a user name and password. An unknown or disabled user, or one without a password,
-/// takes as long.
+/// Starts a session with a user name and password. A failure takes as long for an unknown user.
 async fn of_user(visit: &ConsoleRequest, name: &str, password: &str) -> Result<SignInResult> {
     let sessions = &visit.app.console.sessions;
     let attempt = match sessions.attempts.begin(name) {
@@ -115,7 +114,6 @@ pub(super) async fn sign_out(visit: &ConsoleRequest) -> Result<View> {
     Ok(see(SIGN_IN)?.header(SET_COOKIE, cookie_of("", 0, visit.is_secure())?).into())
 }
 
-/// Answers with the console's address, with a sign-in link if a sign-in is required.
 pub(super) async fn link(context: Context) -> Result<Reply> {
     let person = ConsolePrincipal::of_machine(format!("link of {}", operator(&context.request.headers)));
     let link = link_of(&context.app, person, false, LINK_LIFE);

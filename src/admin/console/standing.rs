@@ -8,7 +8,6 @@ use offerd_engine::matching::limiter::{SeatStanding, State};
 use offerd_engine::matching::partner_clients::{BreakerState, EndpointState};
 use offerd_partners::Seat;
 
-/// A coloured label.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(super) struct Pill {
     /// CSS class: `good`, `warn`, `bad` or `idle`.
@@ -22,9 +21,7 @@ pub(super) struct BreakerView {
     /// Severity; higher is worse.
     #[serde(skip)]
     pub(super) rank: u8,
-    /// Calls in its window.
     pub(super) calls: u32,
-    /// Failed calls in its window.
     pub(super) failed: u32,
     pub(super) in_flight: usize,
 }
@@ -35,7 +32,6 @@ pub(super) struct CapUsage {
     pub(super) used: f64,
     pub(super) most: f64,
     pub(super) share: f64,
-    /// Whether the amounts are dollars.
     pub(super) dollars: bool,
 }
 
@@ -44,7 +40,6 @@ pub(super) struct SeatView {
     pub(super) standing: SeatStanding,
     pub(super) state: Pill,
     pub(super) health: Pill,
-    /// Its circuit breaker, if it is an HTTP partner.
     pub(super) breaker: Option<BreakerView>,
     pub(super) caps: Vec<CapUsage>,
     /// The last requests that timed out and whose late answers were still awaited.

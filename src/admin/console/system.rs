@@ -35,7 +35,6 @@ pub(super) async fn reload(visit: &ConsoleRequest) -> Result<View> {
     visit.view(PAGE, fields)
 }
 
-/// Starts a check of every record, unless one is running; the page shows the result.
 pub(super) async fn check(visit: &ConsoleRequest) -> Result<View> {
     if visit.app.chronicle.check_begins() {
         let note = note!("store.check", "check of the store asked for");
@@ -53,7 +52,6 @@ pub(super) async fn check(visit: &ConsoleRequest) -> Result<View> {
     View::at("/console/system")
 }
 
-/// The fields of the page, with the outcome of a reload just requested.
 fn page(app: &AdminState, reload: Option<Value>) -> Result<Value> {
     let (tokens, tokens_in_all) = tokens(app)?;
     // A fresh reading, so that an action just taken shows.
@@ -94,7 +92,6 @@ fn setting((key, value, source): &(String, String, String)) -> Value {
     fields! { key, value, source, reloadable => is_reloadable(key) }
 }
 
-/// The latest tokens, newest first, and the total number.
 fn tokens(app: &AdminState) -> Result<(Vec<ListedToken>, usize)> {
     let mut listed = app.key_ring.list().map_err(unread)?;
     let all = listed.len();

@@ -11,7 +11,6 @@ use offerd_insight::sheet::figures::{self, known};
 use offerd_model::ProductType;
 use offerd_web::{Failure, templates};
 
-/// Embeds templates from their files, by name.
 macro_rules! embedded {
     ($($name:ident)+) => {
         &[$((concat!(stringify!($name), ".html"), include_str!(concat!("templates/", stringify!($name), ".html")))),+]
@@ -99,7 +98,6 @@ pub(super) fn choices<V: ToString, W: ToString>(
     all.into_iter().map(choice).collect()
 }
 
-/// The product type that a parameter names, if given.
 pub(super) fn product_named(name: Option<&str>) -> Result<Option<ProductType>> {
     let wrong = || Failure::bad_request("`product` is not a choice on this page");
     name.map(|name| ProductType::from_wire(name).ok_or_else(wrong)).transpose()

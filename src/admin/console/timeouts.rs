@@ -1,5 +1,4 @@
-//! `GET /console/partners/{partner}/timeouts`: what other timeouts of a partner would win, lose and cost,
-//! like `offerd partners timing`.
+//! `GET /console/partners/{partner}/timeouts`: what other timeouts of a partner would win, lose and cost.
 
 use super::super::command::unread;
 use super::prelude::*;

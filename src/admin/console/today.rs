@@ -33,7 +33,6 @@ pub(super) struct Today {
 pub(super) struct DailyTotals(Mutex<VecDeque<(i64, Today)>>);
 
 impl Today {
-    /// The current totals; `None` when reports are unavailable.
     pub(super) fn now(app: &AdminState) -> Option<Self> {
         let reports: &Reports = app.reports.as_ref()?;
         let zone = *reports.rules.zones.first()?;
@@ -51,7 +50,6 @@ impl DailyTotals {
         self.0.lock().extend(kept);
     }
 
-    /// Adds the current totals, and drops those older than two days.
     pub(super) fn add(&self, at: i64, today: Today) {
         let mut days = self.0.lock();
         days.push_back((at, today));
@@ -73,7 +71,6 @@ impl DailyTotals {
     }
 }
 
-/// Today's figures, each with yesterday's and the change, if known.
 fn compared(today: Today, yesterday: Option<(i64, Today)>) -> Vec<Value> {
     let figure = |name, of: fn(Today) -> f64, write: fn(f64) -> String| {
         let (now, before) = (of(today), yesterday.map(|(_, day)| of(day)));

@@ -1,5 +1,4 @@
-//! Trends of figures over the readings of a span: a limited number of points, each with its age in minutes,
-//! ready to draw.
+//! Trends of figures: a limited number of points, each with its age in minutes, ready to draw.
 
 use super::history::MetricsReading;
 use offerd_base::telemetry::figures::Distribution;
@@ -30,8 +29,7 @@ fn between(
 ) -> Vec<Point> {
     let (Some(first), Some(now)) = (readings.first(), readings.last()) else { return Vec::new() };
     let step = (now.at - first.at).cast_unsigned().div_ceil(points.max(1) as u64).cast_signed();
-    // Chosen from the end, so that the last point is current. Stored readings from before a start are
-    // sparser.
+    // Chosen from the end, so that the last point is current.
     let mut ends: Vec<&MetricsReading> = Vec::new();
     for reading in readings.iter().rev() {
         if ends.last().is_none_or(|last| last.at - reading.at >= step) {

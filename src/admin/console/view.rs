@@ -1,5 +1,4 @@
-//! Renders a page for the browser: its fields go through its template, the layout surrounds it, and headers
-//! forbid loading other content, framing and caching.
+//! Renders a page: its fields go through its template, and the layout surrounds it.
 
 use std::time::Duration;
 
@@ -21,12 +20,10 @@ use offerd_web::{Failure, Reply, our_fault};
 /// Heartbeat interval of an open page stream.
 pub(super) const BEAT: Duration = history::EVERY;
 
-/// Content security policy: a page may only use our style sheet, script and images, connect to us, and submit
-/// forms to us.
+/// Only our style sheet, script and images, connections and forms.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// A page: its section, its template, and its refresh interval while open.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ConsolePage {
     section: Section,
@@ -44,7 +41,6 @@ impl ConsolePage {
     }
 }
 
-/// A rendered page, or a reply in place of one.
 #[derive(Default)]
 pub(super) struct View {
     title: String,
@@ -57,8 +53,7 @@ pub(super) struct View {
 }
 
 impl ConsoleRequest {
-    /// Renders a page for this visitor. Its template gets the fields, `csrf` for its forms, and the visitor's
-    /// permissions as `may`.
+    /// Its template gets the fields, `csrf` for its forms, and the visitor's permissions as `may`.
     pub(super) fn view(&self, page: ConsolePage, fields: Value) -> Result<View> {
         let main = render(page.template, &context! { csrf => self.csrf(), may => self.may(), ..fields })?;
         let title = page.section.title().to_owned();
@@ -88,7 +83,6 @@ impl View {
         Self { status, ..self }
     }
 
-    /// Sets the status of a failure that preceded the page, if any.
     pub(super) fn failed(self, failure: Option<&Failure>) -> Self {
         Self { status: failure.map_or(self.status, |failure| failure.status), ..self }
     }
@@ -139,7 +133,6 @@ pub(super) fn outcome<T: Default>(came: Result<T>) -> (T, Option<Failure>) {
     }
 }
 
-/// Adds the security headers of every console answer.
 pub(super) fn sealed(reply: Reply) -> Reply {
     let fixed = HeaderValue::from_static;
     reply
@@ -153,7 +146,6 @@ pub(super) fn sealed(reply: Reply) -> Reply {
         .header(HeaderName::from_static("cross-origin-resource-policy"), fixed("same-origin"))
 }
 
-/// A redirect to a page. Fails when the path is invalid.
 pub(super) fn see(path: &str) -> Result<Reply> {
     let path = HeaderValue::try_from(path).map_err(our_fault("a path cannot be written in a header"))?;
     Ok(sealed(Reply::empty(StatusCode::SEE_OTHER).header(LOCATION, path)))

@@ -23,7 +23,6 @@ pub(super) struct ConsoleRequest {
     pub(super) app: Arc<AdminState>,
     pub(super) query: Vec<(String, String)>,
     pub(super) params: Params,
-    /// Fields of the submitted form; `None` without one.
     pub(super) form: Option<Vec<(String, String)>>,
     pub(super) session: Option<Arc<Session>>,
     pub(super) proxied: Option<Proxied>,
@@ -38,12 +37,10 @@ pub(super) struct Proxied {
 }
 
 impl ConsoleRequest {
-    /// The first query parameter of this name, if not empty.
     pub(super) fn query_value(&self, name: &str) -> Option<&str> {
         value_of(&self.query, name)
     }
 
-    /// The first form field of this name, if not empty.
     pub(super) fn field(&self, name: &str) -> Option<&str> {
         value_of(self.form.as_deref()?, name)
     }
@@ -54,7 +51,6 @@ impl ConsoleRequest {
         render("standing.html", &context! { ready => ready.is_ok(), trouble => ready.err() })
     }
 
-    /// The CSRF token of forms, in the field `csrf`.
     pub(super) fn csrf(&self) -> &str {
         let proxied = self.proxied.as_ref().map(|proxied| &proxied.csrf);
         proxied.or(self.session.as_ref().map(|session| &session.csrf)).unwrap_or(&self.app.console.csrf)
@@ -74,14 +70,12 @@ impl ConsoleRequest {
         self.person()?.user.as_deref()
     }
 
-    /// The visitor's role: operator when no sign-in is required; none for a visitor who must sign in and has
-    /// not.
+    /// Operator when no sign-in is required; none for a visitor who must sign in and has not.
     pub(super) fn role(&self) -> Option<Role> {
         let unguarded = self.is_unguarded().then_some(Role::Operator);
         self.person().map(|person| person.role).or(unguarded)
     }
 
-    /// The role's permissions, for templates.
     pub(super) fn may(&self) -> Value {
         let may = |least| self.role() >= Some(least);
         let [analyst, operator, administrator] =
@@ -126,10 +120,8 @@ impl ConsoleRequest {
         }
     }
 
-    /// Reveals the masked attributes of a lead that the `reveal` fields of a form name: the requested one,
-    /// and those revealed before. Each reveal and its reason is durable in the audit when this returns;
-    /// repeated ones too, since a form may be forged. Fails when none is named, one is not masked, no reason
-    /// is given, or the audit cannot be written.
+    /// Reveals the masked attributes of a lead that the `reveal` fields of a form name. Each reveal and its
+    /// reason is durable in the audit when this returns, since a form may be forged. Fails without a reason.
     pub(super) async fn reveal(&self, lead: Uuid) -> Result<Vec<&'static str>> {
         let wrong = || Failure::bad_request("`reveal` must name a masked attribute");
         let fields = self.form.iter().flatten().filter(|(name, _)| name == "reveal");

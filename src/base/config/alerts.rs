@@ -143,7 +143,6 @@ fn secret(declared: DeclaredSecret) -> CheckedValue<Option<SecretPlace>> {
     }
 }
 
-/// Parses a host and its port; an IPv6 address is in brackets.
 fn server(text: String) -> CheckedValue<MailServer> {
     let host_and_port = || {
         let (host, port) = text.rsplit_once(':')?;

@@ -16,7 +16,6 @@ const DEFAULTS_FILE: &str = "config/default.toml";
 
 const PREFIX: &str = "OFFERD__";
 
-/// Prefix of other variables, such as `OFFERD_CONFIG` or `OFFERD_TOKEN`, and of settings with one underscore.
 const OTHERS: &str = "OFFERD_";
 
 pub(super) struct Layers {
@@ -43,7 +42,6 @@ impl fmt::Debug for KeySources {
 }
 
 impl Layers {
-    /// Merges the layers; `file` is path and text.
     pub(super) fn merge(
         file: Option<(&Path, &str)>,
         environment: impl IntoIterator<Item = (String, String)>,
@@ -74,9 +72,8 @@ impl Layers {
         Ok(Self { merged, places, misnamed })
     }
 
-    /// Converts variables to the types of their settings. A text that is refused is replaced by the number or
-    /// boolean it spells, unless the setting wants a text and refuses this one. `refused` returns the keys of
-    /// a table that its settings refuse.
+    /// Converts variables to the types of their settings. A refused text becomes the number or boolean it
+    /// spells, unless the setting wants a text. `refused` returns the refused keys of a table.
     pub(super) fn typed(mut self, refused: impl Fn(&toml::Table) -> Vec<String>) -> Self {
         let mut figures: HashMap<String, (toml::Value, toml::Value)> = HashMap::new();
         for key in self.places.variables.keys() {
@@ -122,7 +119,6 @@ fn value_at<'t>(table: &'t mut toml::Table, key: &str) -> Option<&'t mut toml::V
     }
 }
 
-/// The key that a variable sets, if it has the prefix of settings.
 fn key_of(name: &str) -> Option<String> {
     Some(name.strip_prefix(PREFIX)?.to_lowercase().replace("__", "."))
 }
@@ -131,7 +127,6 @@ fn variable(key: &str) -> String {
     format!("{PREFIX}{}", key.to_uppercase().replace('.', "__"))
 }
 
-/// A name with each run of underscores as one.
 fn with_single_underscores(name: &str) -> String {
     name.to_uppercase().split('_').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_")
 }
@@ -225,7 +220,6 @@ impl KeySources {
         self.variables.iter().filter(|(set, _)| below(set)).map(|(_, name)| name).min()
     }
 
-    /// The source of a key: a variable, a file with its line, or the default.
     pub(super) fn source_of(&self, key: &str) -> String {
         let fault = self.fault(key, String::new());
         match (self.variables.get(key), &self.file, fault.line) {

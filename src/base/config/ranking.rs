@@ -80,8 +80,7 @@ impl RankingSettings {
         !self.named.is_empty()
     }
 
-    /// A sentence for each company that a ranking names and that has no token, so it never has an offer.
-    /// `known` are the companies with tokens.
+    /// A sentence for each company that a ranking names and that is not `known`, so it never has an offer.
     pub fn without_token(&self, known: &BTreeSet<String>) -> Vec<String> {
         let named = self.named.iter().flat_map(|(name, ranking)| {
             ranking.companies.iter().filter(|one| !known.contains(*one)).map(move |one| (name, one))
@@ -96,7 +95,6 @@ impl RankingSettings {
         named.map(sentence).collect()
     }
 
-    /// Checks the keys against each other, and adds the built-in ranking to the named ones.
     pub(super) fn fit(&mut self, rules: &mut CrossKeyChecks<'_>) {
         for (name, ranking) in &self.named {
             ranking.fit(name, rules);

@@ -21,8 +21,7 @@ pub(super) struct CrossKeyChecks<'a> {
 }
 
 impl CrossKeyChecks<'_> {
-    /// Notes a fault of the first key unless `holds`. Skipped if one of the keys has a fault of its own,
-    /// since this one may only follow from it.
+    /// Notes a fault of the first key unless `holds`. Skipped if a key has a fault of its own.
     pub(super) fn want(&mut self, holds: bool, keys: &[&str], message: impl FnOnce() -> String) {
         if !holds && !keys.iter().any(|key| self.faulty.contains(*key)) {
             self.found.push((keys[0].to_owned(), message()));
@@ -33,7 +32,6 @@ impl CrossKeyChecks<'_> {
         }
     }
 
-    /// Notes a fault of the first of two keys unless its value is as wanted in relation to the other.
     fn beside<T: Display>(&mut self, holds: bool, keys: [&str; 2], wanted: &str, [value, other]: [T; 2]) {
         self.want(holds, &keys, || format!("must be {wanted} `{}` ({other}), got {value}", keys[1]));
     }
@@ -43,7 +41,6 @@ impl CrossKeyChecks<'_> {
         self.want(least <= value && value <= most, &[key], || outside(least, most, value));
     }
 
-    /// The longest backoff must be at least the first. If only the first is set, the fault is its own.
     pub(super) fn backoffs(&mut self, section: &str, [first, longest]: [Duration; 2]) {
         let [first_key, longest_key] =
             ["first_backoff", "longest_backoff"].map(|key| format!("{section}.{key}"));
@@ -113,8 +110,7 @@ impl Settings {
     fn store(&self, rules: &mut CrossKeyChecks<'_>) {
         let (queue, live_tables) = (self.store.queue, self.matching.live_tables);
         let keys = ["store.queue", "matching.live_tables"];
-        // Each live table has at most one commit in flight, so a larger queue refuses none. No default is
-        // blamed.
+        // Each live table has at most one commit in flight, so a larger queue refuses none.
         if rules.defaults.contains(keys[0]) {
             rules.want(queue > live_tables, &[keys[1], keys[0]], || {
                 format!("must be less than `store.queue` ({queue}), got {live_tables}; set both")

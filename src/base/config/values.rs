@@ -55,7 +55,6 @@ pub(super) fn each<T>(names: OneOrMany, read: impl Fn(&str) -> Result<T, String>
     unless(faults, all)
 }
 
-/// Origins in the form that browsers send.
 pub(super) fn origins(wanted: &'static str) -> impl Fn(OneOrMany) -> CheckedValue<Vec<String>> {
     let read = move |text: &str| {
         origin::parse(text).map_err(|why| format!("{wanted}, got `{}`{why}", web_address::shown(text)))

@@ -141,8 +141,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Requires every text in a value to be short enough to display, and free of control characters except
-    /// line breaks. A name must not be empty.
+    /// Requires every text in a value to be displayable. A name must not be empty.
     pub fn shown_texts(&mut self, key: &str, value: &toml::Value) {
         match value {
             toml::Value::String(text) => {

@@ -46,7 +46,6 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Displays a text that may quote a file on a single line.
 struct SingleLine<'t>(&'t str);
 
 impl fmt::Display for SingleLine<'_> {
@@ -59,7 +58,6 @@ impl fmt::Display for SingleLine<'_> {
     }
 }
 
-/// Whether a character ends a line or moves the cursor.
 fn breaks(letter: char) -> bool {
     letter.is_control() || ['\u{2028}', '\u{2029}'].contains(&letter)
 }

@@ -1,7 +1,5 @@
-//! Reads TOML written by operators: settings and partner files alike.
-//!
-//! [`Source`] is a parsed file that knows the line of every key. [`read()`] deserialises it and reports every
-//! [`Fault`] at once, each with file, line and key, so operators need not fix faults one by one.
+//! Reads TOML written by operators: settings and partner files alike. [`Source`] is a parsed file that knows
+//! the line of every key. [`read()`] deserialises it and reports every [`Fault`] at once.
 
 mod checked;
 mod checker;

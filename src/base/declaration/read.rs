@@ -1,8 +1,7 @@
 //! Deserialises a table and reports every fault at once.
 //!
-//! serde stops at the first fault. So the fault is noted, its value is replaced by a stand-in (the default,
-//! or else one of a few harmless values, until one is accepted), and the table is read again until nothing is
-//! refused. Missing keys get a stand-in too, so one missing key does not hide the next.
+//! serde stops at the first fault. So its value is replaced by a stand-in (the default, or else one of a few
+//! harmless values), and the table is read again until nothing is refused. Missing keys get a stand-in too.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -199,10 +198,8 @@ fn put(value: &mut toml::Value, place: &[PathStep], new: Option<toml::Value>) ->
     true
 }
 
-/// A serde error in our wording.
 #[derive(Default)]
 struct SerdeFault {
-    /// The key it concerns, if below the place.
     key: Option<String>,
     missing: bool,
     unknown: bool,
@@ -214,7 +211,6 @@ struct SerdeFault {
 }
 
 impl SerdeFault {
-    /// Rewords a serde error at a place that holds `word`; `kept` if its values must not be quoted.
     fn of(text: &str, word: Option<String>, kept: bool) -> Self {
         let text = text.trim();
         let ticked: Vec<&str> = text.split('`').skip(1).step_by(2).collect();

@@ -1,16 +1,14 @@
 //! The limit of work in flight, derived from its queueing time: LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus,
 //! which extends RFC 6817), with leads for segments.
 //!
-//! A window is as many acknowledgements as may be in flight, of work admitted since the last change. Its
-//! least queueing time counts, so a short peak is not taken for a queue. Once per window:
+//! A window is as many acknowledgements as may be in flight. Its least queueing time counts. Once per window:
 //!
 //! - while work queues for less than three quarters of the target, the limit doubles (slow start);
 //! - up to the target, it grows by one;
 //! - beyond, it shrinks in proportion to the excess, at most by half.
 //!
-//! The limit grows only while it is reached. Slow start restarts when work hardly queues, below a quarter of
-//! the target. The draft has a slowdown instead, to measure the delay without a queue. Here that delay is
-//! known: the wait for the disk is measured, and the rest is queueing, but for a fraction of a millisecond.
+//! The limit grows only while it is reached. Slow start restarts below a quarter of the target. The draft's
+//! slowdown, to measure the delay without a queue, is left out: the wait for the disk is measured.
 
 use std::time::Duration;
 
@@ -59,7 +57,6 @@ impl Limit {
         self.window.reached = true;
     }
 
-    /// Counts an acknowledgement of work admitted in `window`, with its queueing time.
     pub(super) fn acknowledged(&mut self, window: u64, queueing: Duration) {
         if window != self.window.nth {
             return;

@@ -1,12 +1,10 @@
 //! The load shedder decides how much new work is in flight, which requests wait and which are refused. `web`
 //! asks it before reading a request; `matching` returns the permit when the lead's commit is acknowledged.
 //!
-//! New work is in flight from its admission until its writes are acknowledged. It is not while it waits for
-//! partners, or for the rest of a request body. LEDBAT++ derives the limit from the queueing time (`limit`).
-//! In front of it is a queue, bounded in length and time, that serves companies in turn (`queue`). When the
+//! New work is in flight from its admission until its writes are acknowledged, but not while it waits for
+//! partners or the rest of a request body. LEDBAT++ derives the limit from the queueing time (`limit`). In
+//! front of it is a queue, bounded in length and time, that serves companies in turn (`queue`). When the
 //! queue is full, a request is refused at once. Requests that only read bypass the shedder.
-//!
-//! `shedder` decides, without a clock or threads; this file holds permits, wakes waiters and exports metrics.
 
 mod limit;
 mod queue;
@@ -80,7 +78,6 @@ pub struct Permit(Option<HeldPermit>);
 struct HeldPermit {
     by: Arc<ShedderInner>,
     window: u64,
-    /// When its time starts to count.
     begun: Instant,
     paused: bool,
 }
@@ -159,7 +156,6 @@ impl ShedderInner {
         self.figures.queueing.set(shedder.queueing().as_secs_f64());
     }
 
-    /// Changes the work in flight and admits waiters as the limit allows.
     fn change(self: &Arc<Self>, change: impl FnOnce(&mut Shedder<oneshot::Sender<Permit>>)) {
         let mut shedder = self.shedder.lock();
         change(&mut shedder);

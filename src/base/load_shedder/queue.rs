@@ -10,14 +10,13 @@ use uuid::Uuid;
 /// Steps over which the pace is measured: more than happen at once when the disk has batched many commits.
 const PACED: u32 = 64;
 
-/// Waiters, each with a ticket to be handed out on admission.
 #[derive(Debug)]
 pub(super) struct AdmissionQueue<T> {
     most: usize,
     longest_wait: Duration,
     waiting: HashMap<Uuid, VecDeque<(u64, T)>>,
     /// Companies with waiters; the next in turn first.
-    turns: VecDeque<Uuid>,
+    companies: VecDeque<Uuid>,
     pub(super) length: usize,
     next: u64,
     pace: QueuePace,
@@ -33,14 +32,13 @@ pub(super) struct Waiter {
 struct QueuePace {
     begun: Duration,
     steps: u32,
-    /// Time per step; unknown at first.
     step: Option<Duration>,
 }
 
 impl<T> AdmissionQueue<T> {
     pub(super) fn new(most: usize, longest_wait: Duration) -> Self {
-        let (waiting, turns, pace) = Default::default();
-        Self { most, longest_wait, waiting, turns, length: 0, next: 0, pace }
+        let (waiting, companies, pace) = Default::default();
+        Self { most, longest_wait, waiting, companies, length: 0, next: 0, pace }
     }
 
     /// Whether another waiter would exceed the length or the time bound. The time bound is at least `least`.
@@ -65,7 +63,7 @@ impl<T> AdmissionQueue<T> {
         self.next += 1;
         let waiting = self.waiting.entry(company).or_default();
         if waiting.is_empty() {
-            self.turns.push_back(company);
+            self.companies.push_back(company);
         }
         waiting.push_back((nth, ticket));
         self.length += 1;
@@ -73,13 +71,13 @@ impl<T> AdmissionQueue<T> {
     }
 
     pub(super) fn pop(&mut self, now: Duration) -> Option<T> {
-        let company = self.turns.pop_front()?;
+        let company = self.companies.pop_front()?;
         let waiting = self.waiting.get_mut(&company)?;
         let (_, ticket) = waiting.pop_front()?;
         if waiting.is_empty() {
             self.waiting.remove(&company);
         } else {
-            self.turns.push_back(company);
+            self.companies.push_back(company);
         }
         self.length -= 1;
         self.pace.step(now);
@@ -98,7 +96,7 @@ impl<T> AdmissionQueue<T> {
         let (_, ticket) = waiting.remove(position)?;
         if waiting.is_empty() {
             self.waiting.remove(&company);
-            self.turns.retain(|turn| *turn != company);
+            self.companies.retain(|other| *other != company);
         }
         self.length -= 1;
         Some(ticket)
@@ -141,7 +139,7 @@ mod tests {
         }
         let served: Vec<_> = std::iter::from_fn(|| queue.pop(Duration::ZERO)).collect();
         assert_eq!(served, ["a", "x", "b", "y", "c"]);
-        assert!(queue.waiting.is_empty() && queue.turns.is_empty() && queue.length == 0);
+        assert!(queue.waiting.is_empty() && queue.companies.is_empty() && queue.length == 0);
     }
 
     #[test]
@@ -223,7 +221,7 @@ mod tests {
                     prop_assert!(step != 2 || !earlier, "in order");
                 }
                 prop_assert_eq!(queue.length, inside.len());
-                prop_assert_eq!(queue.turns.len(), queue.waiting.len());
+                prop_assert_eq!(queue.companies.len(), queue.waiting.len());
             }
         }
     }

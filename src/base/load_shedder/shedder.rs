@@ -34,7 +34,7 @@ impl<T> Shedder<T> {
         if self.in_flight == 0 { Duration::ZERO } else { self.limit.queueing }
     }
 
-    /// Admits work within the limit. Returns the window of the limit, for [`acknowledged`](Self::acknowledged).
+    /// Returns the window of the limit, for [`acknowledged`](Self::acknowledged).
     pub(super) fn enter(&mut self) -> Option<u64> {
         if self.in_flight >= self.limit.get() {
             return None;

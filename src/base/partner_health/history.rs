@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::health::Health;
 use super::judgement::{CountedPeriod, Judgement, judge};
 
-/// Length of a step of the last half hour.
 const STEP: Duration = Duration::from_secs(10);
 
 const STEPS_KEPT: Duration = Duration::from_secs(30 * 60);
@@ -43,7 +42,6 @@ pub enum AskEnding {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct EndingCounts {
     ends: [f64; 4],
-    /// Sum of the logarithms of the answer times in seconds, and of the squares of the logarithms.
     pub(super) logs: f64,
     pub(super) squares: f64,
 }
@@ -52,7 +50,6 @@ pub(super) struct EndingCounts {
 #[derive(Debug, Clone, Default)]
 pub struct AskHistory {
     steps: VecDeque<(u64, EndingCounts)>,
-    /// The sum of older asks, decayed up to a step.
     past: EndingCounts,
     past_as_of: u64,
     /// When an ask last ended other than by a timeout.

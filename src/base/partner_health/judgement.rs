@@ -58,15 +58,13 @@ pub struct Judgement {
     pub cause: Option<String>,
 }
 
-/// Asks, and the time span that they cover.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct CountedPeriod {
     pub(super) counts: EndingCounts,
     pub(super) long: Duration,
 }
 
-/// Judges asks that ended `now` and `lately` against the `usual` ones. `silences` is the number of timeouts
-/// since the last ask that ended otherwise.
+/// `silences`: the timeouts since the last ask that ended otherwise.
 pub(super) fn judge(
     now: &CountedPeriod,
     lately: &CountedPeriod,
@@ -161,7 +159,6 @@ fn silent(silences: u64, usual: f64) -> Option<(Health, String)> {
     is_silent.then(|| (Health::Silent, format!("the last {silences} asks timed out")))
 }
 
-/// Whether answers take longer, by the logarithms of their times.
 fn slower(now: &EndingCounts, usual: &EndingCounts) -> Option<(Health, String)> {
     if now.answers() < ANSWERS_NOW || usual.answers() < ANSWERS_BEFORE {
         return None;

@@ -1,6 +1,4 @@
-//! Structured logs on standard error.
-//!
-//! A line has a constant text and its values as fields, for searching. No field holds personal data.
+//! Structured logs on standard error: constant texts, with values as fields, none with personal data.
 
 use std::cell::Cell;
 use std::io::IsTerminal;

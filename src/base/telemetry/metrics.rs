@@ -40,12 +40,10 @@ impl MetricKind {
     }
 }
 
-/// Declares metrics, one per row: type, constant, Prometheus name, labels and help text. A new metric needs a
-/// row, and a line in the handbook.
+/// Declares metrics, one per row: type, constant, Prometheus name, labels and help text.
 ///
 /// A counter with `= 0` is exported from the start, under each combination of its label values: alerts on its
-/// growth would miss a series that first appears as 1. Modules that alone know the labels initialise their
-/// counters.
+/// growth would miss a series that first appears as 1.
 macro_rules! metrics {
     ($(
         $kind:ident $constant:ident $name:literal

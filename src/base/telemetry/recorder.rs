@@ -84,7 +84,6 @@ fn begin(name: &'static str, labels: LabelValues, chosen: Vec<Label>) {
     }
 }
 
-/// Creates the storage of a metric: a number, the bits of a float, or buckets.
 struct MetricStorage;
 
 impl Storage<Key> for MetricStorage {

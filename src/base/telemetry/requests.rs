@@ -1,6 +1,5 @@
-//! Adds the request to log lines: a line belongs to the request whose future logs it, through a span.
-//!
-//! Hardly any request logs a line, and a span costs a tenth of a poll. So the first line creates it.
+//! Adds the request to log lines, through a span of its future. Hardly any request logs a line, and a span
+//! costs a tenth of a poll, so the first line creates it.
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -12,7 +11,6 @@ use tracing_subscriber::layer;
 use uuid::Uuid;
 
 thread_local! {
-    /// The request whose future this thread is polling.
     static POLLED: RefCell<Option<RequestSpan>> = const { RefCell::new(None) };
 }
 
@@ -24,7 +22,6 @@ pub struct RequestFuture<F> {
     span: Option<RequestSpan>,
 }
 
-/// The span of a request, created on demand.
 #[derive(Debug)]
 struct RequestSpan {
     id: Uuid,
@@ -88,8 +85,7 @@ fn enter(span: &Span) {
     span.with_subscriber(|(id, subscriber)| subscriber.enter(id));
 }
 
-/// Creates the span of a request when a layer asks for the spans of a line: the writer, or a filter that
-/// depends on spans. Must wrap both.
+/// Creates the span of a request when a layer asks for the spans of a line. Must wrap all of these.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestSpans;
 

@@ -69,7 +69,6 @@ impl StandardError {
     }
 }
 
-/// Writes a text and returns whether all of it was written. Waits for room up to `within`.
 fn put(target: BorrowedFd<'_>, text: &[u8], within: Duration) -> bool {
     let within = Timespec::try_from(within).expect("a tenth of a second fits");
     let mut left = text;
@@ -90,8 +89,7 @@ fn put(target: BorrowedFd<'_>, text: &[u8], within: Duration) -> bool {
     true
 }
 
-/// A descriptor of standard error that never blocks. A pipe or terminal is reopened for that, since other
-/// processes share the inherited one.
+/// A pipe or terminal is reopened not to block, since other processes share the inherited one.
 fn target<'t>(stderr: &'t StderrLock) -> BorrowedFd<'t> {
     static OWN: OnceLock<Option<OwnedFd>> = OnceLock::new();
     let open = || {

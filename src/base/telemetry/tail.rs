@@ -1,5 +1,4 @@
-//! The last log lines, in bounded memory, for display on a page. They pass the same filter as the log, and
-//! hold no personal data either.
+//! The last log lines, in bounded memory, for a page. They pass the filter of the log.
 
 use std::collections::VecDeque;
 use std::fmt::{self, Write};

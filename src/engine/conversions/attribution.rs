@@ -1,5 +1,4 @@
-//! Attribution of partner reports: the lead, seat and offer behind the ids in a report. A partner can only
-//! report on what it was asked about.
+//! Attribution of partner reports: the lead, seat and offer behind the ids in a report.
 
 use std::sync::Arc;
 
@@ -28,14 +27,12 @@ pub struct Attribution {
     pub product_sub_type: Option<ProductSubType>,
     /// Whether the report is about a special offer.
     pub special: bool,
-    /// The payout of the offer; without an offer, the payout shared by all of the partner's offers to the
-    /// lead. Excludes what the partner pays by its bid.
+    /// The payout of the offer, or of all of the partner's offers to the lead. Excludes its bid.
     pub payout: Option<DeclaredPayout>,
     /// The lead's loan amount at the time of the ask, dollars.
     pub loan_amount: Option<i32>,
 }
 
-/// What a reference is about, or why it cannot be resolved.
 type Attributed = Result<Attribution, ReportRefused>;
 
 /// Resolves a partner's reference.

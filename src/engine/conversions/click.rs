@@ -1,6 +1,5 @@
-//! A click on an offer: recorded, then redirected to the partner. The first clicks on an offer are stored,
-//! each as a lead event and a lead action; all are counted, so repeated clicks do not grow the lead or its
-//! feed.
+//! A click on an offer: counted, and redirected to the partner. The first clicks are stored, each as a lead
+//! event and a lead action, so repeated clicks grow neither the lead nor its feed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,7 +26,6 @@ use offerd_partners::{QuoteTerms, Template};
 use offerd_store::entities::{HappeningDetails, LeadRecord};
 use offerd_store::{Commit, CommitError, Tree};
 
-/// Index of the counter's guard in a click's commit.
 const CLICKS_COUNTED: usize = 0;
 
 /// What a click address refers to.
@@ -123,7 +121,6 @@ impl ClickedOffer {
         url.replace("{leadUuid}", &self.table.head().lead.to_string())
     }
 
-    /// Counts a click, and stores it while the offer has few.
     async fn write(&self, engine: &MatchingEngine, lead: &LeadRecord) -> Result<(), CommitError> {
         let place = place(self.table.head().uuid, self.number);
         let before = reading::count(&engine.records.store, Tree::Clicks, place);

@@ -1,8 +1,5 @@
-//! Partner reports: each becomes, in one commit, a lead event, a lead action and a payout, and can be
-//! revoked.
-//!
-//! A report is identified by the partner's transaction id. A repeated report changes nothing and gets the
-//! first answer; the same id with other content is refused. Test leads earn nothing.
+//! Partner reports: each becomes, in one commit, a lead event, a lead action and a payout. The partner's
+//! transaction id identifies it: a repeat gets the first answer, other content is refused.
 
 use chrono::{DateTime, Duration, Utc};
 use futures_util::future::join_all;

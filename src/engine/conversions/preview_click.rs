@@ -1,5 +1,4 @@
-//! A click on a preview offer: counted, then redirected to the partner. A preview has no lead, so the click
-//! has no event and no payout; only the daily number of clicks on each partner's previews is counted.
+//! A click on a preview offer: counted by partner and day, then redirected. No lead, no event, no payout.
 
 use std::sync::Arc;
 
@@ -81,7 +80,6 @@ pub fn preview_clicks(store: &Store, partner: &str, product_type: ProductType, d
     of_it.map(|(_, bytes)| bytes.try_into().map_or(0, u64::from_be_bytes)).sum()
 }
 
-/// The prefix of a day and seat.
 fn place(now_ms: i64, seat: &Seat) -> Vec<u8> {
     [&day_of(now_ms).to_be_bytes()[..], &of_seat(&seat.identity.key, seat.product_type)].concat()
 }

@@ -14,7 +14,6 @@ use offerd_store::tokens::company_uuid;
 /// The smallest share in percent, one lead in a million: a smaller one teaches nothing.
 const PERCENT_MIN: f64 = 0.0001;
 
-/// The rule in a file, or every fault of it.
 pub(super) fn rule(
     name: &str,
     source: &Source,

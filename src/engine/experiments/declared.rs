@@ -8,7 +8,6 @@ use offerd_base::declaration::{HumanDuration, ValueFaults, if_any};
 use offerd_base::table;
 
 table! {
-    /// A whole file.
     #[derive(Debug)]
     pub(super) struct Declared {
         /// When drawing starts; always by default.

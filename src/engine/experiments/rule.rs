@@ -50,7 +50,6 @@ worded! {
     #[serde(rename_all = "camelCase")]
     pub enum RuleState;
 
-    /// The state in words.
     fn words;
 
     /// Before its start.

@@ -19,8 +19,7 @@ use offerd_partners::Book;
 pub struct ExperimentRules(Vec<ExperimentRule>);
 
 impl ExperimentRules {
-    /// Reads every `*.toml` in `experiments.path`; a missing directory has none. Checks partner names against
-    /// a book, if there is a valid one.
+    /// Reads every `*.toml` in `experiments.path`, if it exists. Checks partner names against a valid book.
     ///
     /// # Errors
     /// Every fault of every file.
@@ -30,7 +29,7 @@ impl ExperimentRules {
         Self::of(all, faults)
     }
 
-    /// Parses these texts, each with its name, like the files of a directory.
+    /// Parses these named texts, like the files of a directory.
     ///
     /// # Errors
     /// Every fault of every text.

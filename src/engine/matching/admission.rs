@@ -1,5 +1,4 @@
-//! Admission: limits the live rate tables, in total and per company. When a limit shrinks, existing tables
-//! keep their places, and new ones wait until enough have completed.
+//! Admission: limits the live rate tables, in total and per company. A shrunken limit ends no table.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

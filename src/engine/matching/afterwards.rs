@@ -1,5 +1,4 @@
-//! Late answers: stored with the calls of their ask, and reported in the feed if the partner file asks for
-//! it.
+//! Late answers: stored with the calls of their ask, and reported in the feed if the partner file says so.
 
 use chrono::Utc;
 use tracing::warn;

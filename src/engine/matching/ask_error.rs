@@ -39,7 +39,6 @@ pub(super) enum AskError {
 }
 
 impl AskError {
-    /// Whether time ran out and nothing else failed.
     pub(super) fn is_timeout(&self) -> bool {
         use CallError::{NoTime, TimedOut};
         match self {

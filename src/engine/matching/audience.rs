@@ -11,8 +11,8 @@ pub struct Audience {
     shown: Option<TableSnapshot>,
     wanted_again: bool,
     /// Whether a viewer saw the table pending, and so will return.
-    told_pending: bool,
-    told_complete: bool,
+    seen_pending: bool,
+    seen_complete: bool,
     waiters: Vec<(Until, oneshot::Sender<TableSnapshot>)>,
 }
 
@@ -34,13 +34,13 @@ impl Audience {
 
     /// Records that a viewer learnt whether the table is pending, without a new snapshot.
     pub fn looked(&mut self, pending: bool) {
-        self.told_pending |= pending;
-        self.told_complete |= !pending;
+        self.seen_pending |= pending;
+        self.seen_complete |= !pending;
     }
 
     /// Whether anyone sees the table before it is complete.
     pub fn watches(&self) -> bool {
-        self.told_pending || self.waiters.iter().any(|(until, _)| *until != Until::Settled)
+        self.seen_pending || self.waiters.iter().any(|(until, _)| *until != Until::Settled)
     }
 
     /// Adds a waiter.
@@ -57,7 +57,7 @@ impl Audience {
 
     /// Whether no viewer will return: all of them saw the table complete.
     pub fn is_done(&self) -> bool {
-        self.told_complete && !self.told_pending
+        self.seen_complete && !self.seen_pending
     }
 
     /// Drops all waiters.

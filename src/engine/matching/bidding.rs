@@ -1,7 +1,5 @@
-//! A bidding round: compares the bids of partners that are asked together before any is sent the lead.
-//!
-//! A bidder waits until all have bid or withdrawn, or until its own limit, which ends the round for all, so
-//! that two cannot both be the best. A partner that is paused by then counts as withdrawn.
+//! A bidding round: a bidder waits until all have bid or withdrawn, or until its own limit, which ends the
+//! round for all, so that two cannot both be the best. A paused partner counts as withdrawn.
 
 use std::sync::Arc;
 
@@ -25,7 +23,6 @@ pub type IsPaused = Arc<dyn Fn() -> bool + Send + Sync>;
 struct BiddingRound {
     outstanding: usize,
     bids: Bids,
-    /// Bidders that may be paused before the end.
     may_be_paused: Vec<(usize, IsPaused)>,
 }
 
@@ -71,8 +68,7 @@ impl Bidding {
 }
 
 impl Bidder {
-    /// Bids, and waits for the end of the round, at most until `until`. Returns the bid's place; `None` when
-    /// the bid came after the end or the partner is paused by then.
+    /// Bids, and waits for the end of the round. Returns the bid's place; `None` if late or paused by then.
     pub async fn bid(mut self, dollars: f64, is_paused: Option<IsPaused>, until: Instant) -> Option<BidRank> {
         self.has_bid = true;
         let seat = self.seat;

@@ -1,7 +1,5 @@
-//! Callbacks: a partner may answer by calling us. This maps each callback address to its waiting ask.
-//!
-//! Each ask has its own unguessable address, used up by the first readable call. It exists from the start of
-//! the ask, since a partner may call before its response to the ask arrives.
+//! Callbacks: a partner may answer by calling us. Each ask has its own unguessable address, used up by the
+//! first readable call. It exists from the start of the ask: the call may precede the response.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -34,7 +32,6 @@ struct ExpectedCallback {
     seat: Arc<Seat>,
     /// `None` once a call was accepted.
     taker: Option<mpsc::Sender<PendingCallback>>,
-    /// Why a call was refused before the ask could read it.
     refused: Option<AskError>,
 }
 
@@ -47,7 +44,6 @@ pub struct CallbackRequest {
     pub body: Bytes,
 }
 
-/// A call, and the channel for its verdict.
 type PendingCallback = (CallbackRequest, oneshot::Sender<CallbackVerdict>);
 
 /// An ask's verdict on a call.
@@ -171,10 +167,7 @@ impl Callbacks {
 }
 
 impl CallbackRequest {
-    /// Decompresses the body as an answer's; one that cannot be decompressed stays as it is.
-    ///
-    /// # Errors
-    /// Why it cannot be.
+    /// Decompresses the body as an answer's; after an error, it stays as it is.
     pub(super) fn decode(&mut self, seat: &Seat) -> Result<(), CallError> {
         let most = seat.http.as_ref().map_or(0, |source| source.wire.max_response_bytes);
         self.body = decoded(self.body.clone(), &mut self.headers, most)?;
@@ -198,7 +191,6 @@ impl CallbackAddress {
         self.called.as_mut()?.recv().await
     }
 
-    /// Why a call was refused before the ask could read it.
     pub(super) fn refused(&self) -> Option<AskError> {
         self.waiting.lock().get_mut(&self.id)?.refused.take()
     }

@@ -41,10 +41,8 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// The point at which to resume after a restart; `None` for a new ask.
-    ///
-    /// # Errors
-    /// [`AskError::Unsure`] when an at-most-once call may have been sent.
+    /// The point at which to resume; `None` for a new ask. [`AskError::Unsure`] when an at-most-once call may
+    /// have been sent.
     pub(super) fn taken_up(&self, source: &HttpSource) -> Result<Option<PartnerExchange>, AskError> {
         let found = self.journal.as_ref().and_then(|journal| journal.found.as_ref());
         let Some(found) = found else { return Ok(None) };
@@ -54,10 +52,7 @@ impl Calls {
         Ok((!source.post.when_shown()).then_some(exchange))
     }
 
-    /// Waits for the partner's callback, as `reader` interprets it; `None` when it is time to ask.
-    ///
-    /// # Errors
-    /// [`AskError::NotCalled`] when the time has run out.
+    /// Waits for the partner's callback; `None` when it is time to ask, an error past the time.
     pub(super) async fn called(
         &mut self,
         (exchange, step): (&PartnerExchange, Option<&str>),
@@ -127,15 +122,12 @@ impl Calls {
         reply
     }
 
-    /// Writes the progress of the calls to disk.
     pub(super) async fn note(&self, exchange: &PartnerExchange, deadline: Instant) -> Result<(), AskError> {
         self.write(exchange, false, None, deadline).await
     }
 
-    /// Writes to disk that the current at-most-once call is about to be sent, once per lead if `once_a_lead`.
-    ///
-    /// # Errors
-    /// [`AskError`] when nothing may be sent: not written, sent before, or paused.
+    /// Writes that an at-most-once call is about to be sent, once per lead if `once_a_lead`. Send nothing
+    /// after an error.
     pub(super) async fn send(
         &self,
         exchange: &PartnerExchange,
@@ -175,10 +167,7 @@ impl Calls {
         written.ok().and_then(Result::ok).ok_or(AskError::Unrecorded)
     }
 
-    /// Waits for the decision on a bid, in dollars.
-    ///
-    /// # Errors
-    /// [`AskError`] with the reason when the bid is not chosen.
+    /// Waits for the decision on a bid, in dollars. An error is the reason against it.
     pub(super) async fn choose(&mut self, post: Post, bid: f64, deadline: Instant) -> Result<(), AskError> {
         let Post { floor, best, wait, .. } = post;
         // A paused partner leaves its place to others.

@@ -1,8 +1,6 @@
-//! Shares the caps and budgets of seats with other nodes on the store, in the background.
-//!
-//! Each cap has a record of grants ([`CapGrants`]) that nodes change under a guard, so together they never
-//! exceed the cap. When a node dies without returning its grant, the next reader of the record revokes it and
-//! counts the node's asks from the rate tables.
+//! Shares the caps and budgets of seats with other nodes on the store. Nodes change the grants of a cap
+//! ([`CapGrants`]) under a guard, so together they never exceed it. The next reader of the record revokes the
+//! grant of a dead node and counts its asks from the rate tables.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,7 +19,6 @@ use offerd_store::{Commit, CommitError, ReadError, Topic, Tree, codec};
 
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Attempts per check to change a record that others also change.
 const TRIES: usize = 16;
 
 /// Retention of a record after its period, milliseconds.
@@ -36,7 +33,6 @@ struct FoundCap {
     capped: SeatCap,
     wish: GrantRequest,
     known: Option<Vec<u8>>,
-    /// Whether there is no readable record.
     is_new: bool,
     record: CapGrants,
 }
@@ -190,7 +186,6 @@ fn count(
     Ok(())
 }
 
-/// Changes a record to the wished grant, and applies it once it is stored.
 async fn take(engine: &MatchingEngine, found: FoundCap) -> Result<(), CommitError> {
     let FoundCap { capped, wish, known, mut record, .. } = found;
     let node = engine.records.store.node();

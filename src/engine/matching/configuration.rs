@@ -1,5 +1,4 @@
-//! The configuration of a rate table: everything that a reload replaces, as one unit. A table keeps the one
-//! of its lead's arrival until it is complete.
+//! The configuration of a rate table: all that a reload replaces. A table keeps that of its lead's arrival.
 
 use std::sync::Arc;
 

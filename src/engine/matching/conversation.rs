@@ -46,7 +46,6 @@ impl Conversation<'_> {
         Ok(ended.map(|(reply, ended)| FinalReply { exchange, reply, ended }))
     }
 
-    /// Makes calls until one has the final answer, or an answer ends them; returns it with its reading.
     async fn converse(
         &self,
         mut rendered: Option<Rendered>,
@@ -86,7 +85,6 @@ impl Conversation<'_> {
         }
     }
 
-    /// The answer to the current call, whether made by us or by the partner.
     pub(super) async fn answer(
         &self,
         exchange: &PartnerExchange,
@@ -144,7 +142,6 @@ pub struct FinalReply {
     pub exchange: PartnerExchange,
     /// The final answer.
     pub reply: CallReply,
-    /// Its reading, if it ended the calls early.
     pub(super) ended: Option<AnswerReading>,
 }
 

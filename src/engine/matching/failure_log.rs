@@ -1,6 +1,5 @@
-//! Failures of partners in the log: at most one line per minute and partner. The first failure is logged at
-//! once. Those within a minute of a line are counted by outcome word and logged together, with the last
-//! cause. No line quotes what was sent or answered.
+//! Failures of partners in the log: the first at once, then at most one line per minute and partner, with
+//! counts by outcome word and the last cause. No line quotes what was sent or answered.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,7 +21,6 @@ struct FailureLine {
     partner: String,
     failed: u64,
     outcomes: String,
-    /// Of the last failure.
     product_type: ProductType,
     rate_table: Uuid,
     cause: Option<Cause>,
@@ -34,12 +32,11 @@ pub struct FailureLog(Mutex<BTreeMap<String, RecentFailures>>);
 
 #[derive(Debug, Default)]
 struct RecentFailures {
-    told_at: Option<Instant>,
+    logged_at: Option<Instant>,
     counts: BTreeMap<&'static str, u64>,
     last: Option<Last>,
 }
 
-/// The last failure: product type, rate table and cause, if known.
 type Last = (ProductType, Uuid, Option<Cause>);
 
 impl FailureLog {
@@ -99,16 +96,15 @@ impl FailureLog {
 
 impl RecentFailures {
     fn is_due(&self) -> bool {
-        self.told_at.is_none_or(|told_at| told_at.elapsed() >= EVERY)
+        self.logged_at.is_none_or(|logged_at| logged_at.elapsed() >= EVERY)
     }
 
-    /// The line about failures since the last one, if any.
     fn line(&mut self, partner: &str) -> Option<FailureLine> {
         let (product_type, rate_table, cause) = self.last.take()?;
         let counts = std::mem::take(&mut self.counts);
         let outcomes = counts.iter().map(|(word, count)| format!("{word}={count}"));
         let outcomes = outcomes.collect::<Vec<_>>().join(" ");
-        self.told_at = Some(Instant::now());
+        self.logged_at = Some(Instant::now());
         let (partner, failed) = (partner.to_owned(), counts.values().sum());
         Some(FailureLine { partner, failed, outcomes, product_type, rate_table, cause })
     }

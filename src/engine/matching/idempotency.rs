@@ -50,7 +50,6 @@ impl IdempotencyKey {
         (at >= forgotten_before(store)).then_some(known)
     }
 
-    /// Adds the key and its `table` to a submit's commit, guarded against earlier use.
     pub(super) fn remember(&self, store: &Store, commit: Commit, table: Uuid) -> Commit {
         let record = [&store.now_ms().to_be_bytes()[..], &self.kept_body(store), table.as_bytes()].concat();
         let key = self.kept_key(store);

@@ -1,10 +1,6 @@
-//! A cache of complete rate tables as shown: each is rendered and decrypted once.
-//!
-//! A complete table never changes, so only an erasure ([`forget`](KeptTables::forget)) or retention
-//! ([`forget_all`](KeptTables::forget_all)) removes entries. A table that was read before a removal is not
-//! cached after it ([`Moment`]). The least requested tables are evicted first.
-//!
-//! Each table may have further [renditions](RenditionKey): in the words of another edition, or compressed.
+//! A cache of complete rate tables as shown. Only an erasure ([`forget`](KeptTables::forget)) or retention
+//! ([`forget_all`](KeptTables::forget_all)) makes an entry wrong; a table read before one is not cached after
+//! it ([`Moment`]). A table may have further [renditions](RenditionKey): another edition, or compressed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -134,7 +130,6 @@ impl KeptTables {
         self.bytes.set(tables.weight() as f64);
     }
 
-    /// The lock for insertions, unless something was removed since `since`.
     fn changing_since(&self, since: Moment) -> Option<MutexGuard<'_, ()>> {
         let changing = self.changing.lock();
         (self.moment() == since).then_some(changing)

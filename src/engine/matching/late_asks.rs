@@ -1,6 +1,5 @@
-//! Asks that were watched beyond their budget: a sample of the timed-out ones, and how each ended. Only the
-//! time of the answer and whether it held offers are kept: the last 2000 per seat, in memory, with the seat's
-//! client ([`super::partner_clients`]).
+//! Asks watched beyond their budget: a sample of the timed-out ones. Kept are the time of the answer and
+//! whether it held offers, for the last 2000 per seat, in memory.
 
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
@@ -74,7 +73,6 @@ fn seen(outcome: Option<&Outcome>) -> AskEnding {
     }
 }
 
-/// The outcome of an answer, or why it is unusable.
 pub(super) fn outcome_of(answered: Answered) -> Result<Outcome, String> {
     Ok(match answered {
         Answered::Offers(quotes) if !quotes.is_empty() => Outcome::Offers(quotes),
@@ -145,7 +143,6 @@ impl AnswerReader {
         self.offers.iter().map(|offer| &self.seat.offers[*offer]).collect()
     }
 
-    /// The outcome of a watched ask; `None` where no answer came.
     fn outcome(
         &self,
         exchange: &mut PartnerExchange,
@@ -164,7 +161,6 @@ impl AnswerReader {
         Some(outcome.unwrap_or(Outcome::Failed(AskFailure::Answer)))
     }
 
-    /// Reads an answer; `None` where it is not the last.
     fn reading(
         &self,
         exchange: &mut PartnerExchange,

@@ -51,17 +51,14 @@ pub struct Matchmaker {
     under_way: KeysInFlight,
 }
 
-/// What is accepted, such as a submit with its table.
 type Accepted<T = TableSnapshot> = Result<T, LeadRefusal>;
 
-/// A lead about to be written with a rate table.
 struct Arrival<'r> {
     admitted: (Arc<Configuration>, LivePlace),
     record: LeadRecord,
     lead: LeadCommit,
     table: Uuid,
     key: Option<&'r IdempotencyKey>,
-    /// The lock on the idempotency key against concurrent requests.
     held: Option<IdempotencyHold>,
     trace: LeadTrace,
     permit: Permit,
@@ -74,12 +71,10 @@ struct StartedTable {
     table: Uuid,
     deadline: Instant,
     submit_wait: Duration,
-    /// Resolves once lead and table are on the disk.
     acknowledgement: Acknowledgement,
     permit: Permit,
 }
 
-/// The result of resuming a table that a crash left pending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ResumedTable {
     /// An actor is building it.
@@ -102,11 +97,7 @@ impl Matchmaker {
     }
 
     /// Submits a lead. Once this returns a snapshot, lead and rate table survive a crash, and the table
-    /// completes by its deadline.
-    ///
-    /// [`Until::Prompt`] returns when all partners that answer at once have, or after `submit_wait`;
-    /// [`Until::Settled`] when all partners have. Callers run the future in a task of its own: dropping it
-    /// may leave the table to recovery.
+    /// completes by its deadline. Run it in a task of its own: a dropped one may leave the table to recovery.
     ///
     /// # Errors
     /// [`LeadRefusal`]; then nothing is written, unless the store fails halfway.
@@ -219,7 +210,6 @@ impl Matchmaker {
         let Some(record) = self.grow_lead(growth, &mut permit).await? else { return Ok(None) };
         let lead =
             LeadCommit { commit: Commit::new(), is_new: false, node: self.engine.records.store.node() };
-        // Its time chooses the table's volume, so it is the store's arrival time, not the machine's clock.
         let table = ids::timed_at(self.engine.records.store.arrival_ms());
         let arrival = Arrival { admitted, record, lead, table, key: None, held: None, trace, permit };
         match self.build(arrival, until).await {
@@ -255,7 +245,6 @@ impl Matchmaker {
         Ok(Some((earlier, grown)))
     }
 
-    /// Refuses new work while the disk does not respond or is nearly full.
     fn room(&self) -> Result<(), LeadRefusal> {
         let store = &self.engine.records.store;
         if store.is_stalled() {
@@ -322,7 +311,6 @@ impl Matchmaker {
         StartedTable { actor, record, table, deadline, submit_wait, acknowledgement, permit }
     }
 
-    /// Resumes a table that a crash left pending, under its original deadline.
     pub(super) async fn resume(&self, table: Uuid) -> Found<ResumedTable> {
         let Some(stored) = reading::table(&self.engine.records, table)? else {
             return self.drop_erased(table).await;
@@ -401,7 +389,6 @@ impl Matchmaker {
         Some(IdentityLookBack { identity, look_back_ms })
     }
 
-    /// Starts a table's actor here or on the next arbiter. `sequence` is `None` for a new table.
     fn start(
         &self,
         here: Option<ArbiterHandle>,
@@ -419,7 +406,6 @@ impl Matchmaker {
 }
 
 impl StartedTable {
-    /// Waits until lead and table are on the disk, then until the table reaches `until`.
     async fn shown(self, engine: &MatchingEngine, until: Until) -> Accepted {
         let Self { actor, record, table, deadline, submit_wait, acknowledgement, permit } = self;
         let shown = match timeout_at(deadline, acknowledgement).await {
@@ -478,7 +464,6 @@ fn head(record: &LeadRecord, seating: &Seating, deadline: Duration, uuid: Uuid) 
     }
 }
 
-/// Waits until a table reaches `until`, at most `longest` unless that is completion.
 async fn await_table(actor: &Addr<RateTableActor>, until: Until, longest: Duration) -> Option<TableSnapshot> {
     let come = actor.send(AwaitTable(until));
     if until == Until::Settled {

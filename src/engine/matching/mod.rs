@@ -6,11 +6,9 @@
 //!   lead is written, and starts a [`rate_table_actor`].
 //! - The actor starts a [`partner_actor`] per seat, within its [`budget`], gathers their [`replies`] and
 //!   drives the pure [`rate_table`](crate::rate_table). [`messages`] lists what it handles.
-//! - [`partner_clients`] reach remote partners. An ask of several [`calls`] also has a journal, a part in the
-//!   bidding and an address for [`callbacks`]. [`transcripts`] record the messages.
+//! - [`partner_clients`] reach remote partners, with [`calls`], bids, [`callbacks`] and [`transcripts`].
 //! - [`suppressions`] name people about whom a partner is not asked; [`pausing`] takes a partner out.
-//! - [`ask_statistics`] keeps the recent results of each seat's asks, [`late_asks`] the answers that came
-//!   after a timeout; [`failure_log`] logs failures.
+//! - [`ask_statistics`] keeps recent results of asks, [`late_asks`] late ones; [`failure_log`] logs failures.
 //! - [`showing`] shows tables, complete ones from memory ([`kept_tables`]).
 //! - [`recovery`] resumes tables that a crash left pending.
 //!
@@ -18,6 +16,7 @@
 
 pub mod admission;
 mod afterwards;
+mod answer_diagnostics;
 pub mod approval;
 mod ask_error;
 pub mod ask_statistics;
@@ -62,7 +61,6 @@ pub mod suppressions;
 #[cfg(test)]
 pub(crate) mod tests;
 pub mod token_cache;
-mod told_offers;
 pub mod transcripts;
 pub mod trigger;
 pub mod undeclared_words;

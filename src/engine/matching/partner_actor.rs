@@ -68,7 +68,6 @@ impl Handler<RequestOffers> for PartnerActor {
 }
 
 impl RequestOffers {
-    /// Sends the reply: at once, or after a trigger's delay.
     async fn answered(mut self) {
         let Self { question, seat, .. } = &self;
         let trigger = question.asked.test.then(|| Trigger::of(&question.lead, &seat.identity.key)).flatten();
@@ -104,7 +103,6 @@ impl RequestOffers {
         reply.send(AskEnd { outcome, ..end });
     }
 
-    /// Answers from the catalog, with the delay and failures that the partner file simulates.
     async fn simulate(self) {
         let Self { seat, offers, most, question, draw, budget, reply, .. } = self;
         let answer = catalog_answer(&seat, &offers, most, &question);
@@ -122,7 +120,6 @@ impl RequestOffers {
     }
 }
 
-/// The catalog's answer: at most `most` of the fitting offers.
 pub(super) fn catalog_answer(seat: &Seat, offers: &[usize], most: usize, question: &LeadQuestion) -> Outcome {
     let facts = question.facts();
     let quotes = offers.iter().filter_map(|offer| seat.offers[*offer].quote(&facts));
@@ -130,7 +127,6 @@ pub(super) fn catalog_answer(seat: &Seat, offers: &[usize], most: usize, questio
     if quotes.is_empty() { Outcome::NoOffers(NoOfferReason::Declined) } else { Outcome::Offers(quotes) }
 }
 
-/// At most `most` quotes of a seat, those with the highest scores; counts the rest as cut.
 fn best(seat: &Seat, quotes: Vec<Quote>, most: usize) -> Vec<Quote> {
     if quotes.len() > most {
         let cut = quotes.len() - most;

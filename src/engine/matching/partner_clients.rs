@@ -1,6 +1,5 @@
-//! Clients of partners that are asked over HTTP: a seat's endpoint on the wire, its circuit breaker and the
-//! token of its authorization server. A reload reuses the clients whose wire settings are unchanged, so
-//! breakers stay open and connections warm.
+//! Clients of partners over HTTP: a seat's endpoint, circuit breaker and tokens. A reload reuses clients with
+//! unchanged wire settings: breakers stay open and connections warm.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,6 +8,7 @@ use std::time::Duration;
 use metrics::{Histogram, histogram};
 use tokio::time::Instant;
 
+use super::answer_diagnostics;
 use super::ask_error::AskError;
 use super::call_facts::CallFacts;
 use super::calls::Calls;
@@ -17,7 +17,6 @@ use super::conversation::{Conversation, received};
 use super::late_asks::{AnswerReader, LateAsk, LateAsks, outcome_of};
 use super::question::LeadQuestion;
 use super::token_cache::TokenCache;
-use super::told_offers;
 use super::undeclared_words::{UNNAMED, is_of};
 use super::undeclared_words::{UnknownDeclineReason, UnknownDeclineReasons};
 use crate::rate_table::bids::in_words;
@@ -43,7 +42,6 @@ const LATE_PATIENCE_MAX: Duration = Duration::from_secs(60);
 /// The clients of one book.
 pub struct PartnerClients {
     wire: Wire,
-    /// By partner key and product type.
     clients: HashMap<(String, ProductType), PartnerClient>,
 }
 
@@ -51,11 +49,9 @@ pub struct PartnerClients {
 #[derive(Clone)]
 pub struct PartnerClient {
     pub(super) wired: Arc<Wired>,
-    /// Unknown decline reasons since the file was read.
     words: Arc<UnknownDeclineReasons>,
 }
 
-/// The part of a client that survives reloads while the wire settings are unchanged.
 pub(super) struct Wired {
     pub(super) endpoint: Endpoint,
     rules: declared::Wire,
@@ -110,7 +106,6 @@ impl PartnerClients {
         self.clients.get(&(seat.identity.key.clone(), seat.product_type)).cloned()
     }
 
-    /// Opens a client; the error pairs each offending key with the reason.
     fn client(&self, seat: &Seat, source: &HttpSource) -> Result<PartnerClient, Vec<(String, String)>> {
         let rules = &source.wire;
         let pool = PoolRules {
@@ -167,9 +162,7 @@ impl PartnerClient {
         self.wired.endpoint.reach(url).await
     }
 
-    /// Asks a seat, with its `rendered` request or by rendering one now, and reads its answer by `reader`. A
-    /// failure has a cause that quotes nothing of what was sent or answered. The partner can continue the
-    /// `trace`.
+    /// Asks a seat, with its `rendered` request or a new one. A failure quotes no message.
     pub async fn ask(
         &self,
         reader: &AnswerReader,
@@ -267,7 +260,7 @@ impl PartnerClient {
         let is_healthy = matches!(&answered, Ok(reading) if !matches!(reading.answered, Answered::Failed(_)));
         self.wired.endpoint.judged(is_healthy);
         let reading = answered?;
-        let told = told_offers::tell(seat, &reading);
+        let told = answer_diagnostics::report(seat, &reading);
         let AnswerReading { answered, undeclared, .. } = reading;
         if let Some(word) = undeclared {
             let is_nobodys = source.withheld().out_of(&word) == word && !is_of(&question.lead, &word);

@@ -39,8 +39,7 @@ impl Pausable {
     }
 }
 
-/// Pauses, using `commit` to write. Once this returns, the pause applies to every new lead, also after a
-/// restart. Partners already asked may still answer.
+/// Pauses, durably and for every new lead once this returns. Partners already asked may still answer.
 pub async fn pause(
     engine: &MatchingEngine,
     what: &Pausable,

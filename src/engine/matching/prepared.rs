@@ -1,5 +1,4 @@
-//! Requests to partners, rendered while the disk is busy with the lead: no partner is asked before the lead
-//! is durable, but the requests are known earlier. The rest are rendered when sent.
+//! Requests to partners, rendered while the disk is busy with the lead; the rest are rendered when sent.
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,8 +26,7 @@ impl PreparedRequests {
         Self { question: Arc::new(question), requests: Vec::new() }
     }
 
-    /// Awaits `under_way`, and meanwhile renders the requests of `seats` in turn; `None` is a seat that needs
-    /// none. If a mapping panics, that seat's own ask fails alone.
+    /// Awaits `under_way`, and meanwhile renders the requests of `seats`. A panic in a mapping fails one ask.
     pub async fn meanwhile<T>(
         under_way: impl Future<Output = T>,
         question: Arc<LeadQuestion>,

@@ -1,6 +1,5 @@
-//! The expiry of preview addresses. Previews are not stored, so the address itself holds the expiry, with a
-//! proof under the store's key. Addresses issued without a proof still work, except for offers with their own
-//! validity (`valid_for`), since it is unknown when such an address was issued.
+//! The expiry of preview addresses, held in the address with a proof under the store's key. An address
+//! without a proof works, except for offers with their own validity (`valid_for`).
 
 use uuid::Uuid;
 

@@ -1,9 +1,6 @@
 //! The rate-table actor: feeds events into a lead's [state machine](crate::rate_table::machine) and carries
-//! out its effects.
-//!
-//! Answers [gather](super::replies) briefly and are written together while nobody may see the table before
-//! completion and no second look depends on them. A crash loses only answers that nobody saw, and their
-//! partners are asked again.
+//! out its effects. Answers [gather](super::replies) briefly while nobody may see the table before completion
+//! and no second look depends on them. A crash loses only unseen answers; their partners are asked again.
 
 mod answering;
 mod asking;
@@ -93,7 +90,6 @@ pub struct RateTableActor {
     start: Start,
     table: Machine,
     budget: Budget,
-    /// Requests to remote partners, prepared while the disk is busy with the lead.
     prepared: Option<PreparedRequests>,
     /// The caller of the first write, and how far the table must come for it.
     waiting: Option<(Until, Acknowledged)>,
@@ -168,7 +164,6 @@ impl Handler<AwaitTable> for RateTableActor {
 impl Handler<Leave> for RateTableActor {
     type Result = ();
 
-    /// Stops the actor; pending seats are left to recovery.
     fn handle(&mut self, _: Leave, ctx: &mut Context<Self>) {
         self.take_in_gathered();
         self.drive(ctx);
@@ -212,7 +207,6 @@ impl RateTableActor {
         self.table.table()
     }
 
-    /// Makes the table findable by its UUID, and starts its deadline.
     fn go_live(&mut self, ctx: &mut Context<Self>) {
         self.engine.live.add(self.shown().head(), ctx.address());
         let left = self.start.deadline.saturating_duration_since(Instant::now());

@@ -25,7 +25,6 @@ use offerd_store::Tree;
 
 const UNREADABLE: &str = "unreadable_callback";
 
-/// Most transcripts per seat's ask; further late calls are not kept.
 const KEPT_MAX: usize = 4;
 
 /// Delivers a call to the ask with this address. An accepted call is on the disk.
@@ -93,7 +92,6 @@ async fn keep_late(
     Ok(CallbackResult::Late)
 }
 
-/// The progress of an ask that ended without an answer, and a reader for a late one, if it can be read.
 fn unanswered(
     engine: &MatchingEngine,
     table: &Table,

@@ -1,8 +1,6 @@
-//! Recovery of pending tables: after a restart, after a failure of the disk or database, or after the death
-//! of another node. Every pending table without an owner resumes under its original deadline.
-//!
-//! Recorded answers stay. Pending seats are asked again by the current book, except posts that may happen
-//! only once. A seat that has left the book has failed.
+//! Recovery: every pending table without an owner resumes under its original deadline, after a restart, a
+//! failure of the disk or database, or the death of another node. Recorded answers stay. Pending seats are
+//! asked again by the current book, except posts that may happen only once. Other seats fail.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;

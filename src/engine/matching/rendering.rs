@@ -44,7 +44,6 @@ pub fn render(table: &Table, base_url: &BaseUrl, templates: &Templates) -> Resul
     Ok(absolute_in(out, base_url).into())
 }
 
-/// The pending loan partners, each once (facts, v1 edition).
 fn pending_originators(table: &Table) -> Vec<&Originator> {
     let pending = table.progress().pending().map(|seat| &table.seats()[seat]);
     let loans = pending.filter(|seat| seat.product_type == ProductType::Loan);

@@ -1,6 +1,5 @@
-//! The replies of a table's partners. They arrive on many threads, and waking the table's thread for each
-//! costs more than handling it. So, unless the table is in a hurry, they gather here until the last has
-//! arrived or `matching.gather_answers` has passed.
+//! The replies of a table's partners. Waking the table's thread for each costs more than handling it, so
+//! unless the table is in a hurry they gather until the last, or for `matching.gather_answers`.
 
 use std::mem;
 use std::sync::Arc;
@@ -104,7 +103,6 @@ pub struct SeatReply {
     replies: SeatReplies,
     seat: usize,
     asked_at: Instant,
-    /// Time used before a restart.
     before: Duration,
     budget: Duration,
     trace: Option<AskTrace>,

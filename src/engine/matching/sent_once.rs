@@ -56,7 +56,6 @@ fn guarded(
     Ok(Some(commit))
 }
 
-/// Whether the call of a step may have been sent.
 fn is_sent(call: &CallRecord, step: u8) -> bool {
     call.step > step || (call.step == step && call.sent)
 }

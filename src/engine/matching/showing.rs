@@ -12,7 +12,6 @@ use super::rate_table_actor::RateTableActor;
 use crate::records::{Found, RecordUnavailable, reading};
 use offerd_model::Viewer;
 
-/// Poll interval for a pending table without an actor: its lead is being erased, or the daemon is stopping.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
 /// How long after its deadline to wait for a table of a dead node: the lease, 5 s by default, and a poll.
@@ -83,7 +82,6 @@ pub async fn completed(engine: &MatchingEngine, viewer: Viewer, table: Uuid) -> 
     Ok(shown)
 }
 
-/// Polls once; waits if the table has an actor that reports changes.
 async fn look(
     engine: &MatchingEngine,
     viewer: Viewer,
@@ -108,7 +106,6 @@ async fn look(
 }
 
 impl TableSnapshot {
-    /// The poll result for a client that holds these versions.
     fn polled(self, held: &[u32]) -> Polled {
         let Self { version, pending, deadline, .. } = self;
         let unchanged = Unchanged { version, pending, deadline };
@@ -116,8 +113,6 @@ impl TableSnapshot {
     }
 }
 
-/// Whether a table that the viewer may see is complete at one of these versions. Reads only the head; also
-/// `None` when that cannot be read or the lead is erased.
 fn complete_at(engine: &MatchingEngine, viewer: Viewer, table: Uuid, held: &[u32]) -> Option<Unchanged> {
     let head = reading::head(&engine.records.store, table).ok().flatten()?;
     let version = u32::try_from(head.seats.len()).ok().filter(|version| held.contains(version))?;
@@ -125,7 +120,6 @@ fn complete_at(engine: &MatchingEngine, viewer: Viewer, table: Uuid, held: &[u32
     seen.then_some(Unchanged { version, pending: false, deadline: head.deadline })
 }
 
-/// Waits for a change from a client's versions; `None` once the table has changed or its actor has stopped.
 async fn unchanged(actor: &Addr<RateTableActor>, held: &[u32], longest: Duration) -> Option<Unchanged> {
     let look = || async { actor.send(LookForChange(held.to_vec())).await.ok().flatten() };
     let unchanged = look().await?;

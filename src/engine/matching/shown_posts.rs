@@ -1,8 +1,6 @@
-//! Partners that are posted the lead when their offers are shown: the answer to the ping contains the offers,
-//! and the post is sent once, when a client first gets a table with them.
-//!
-//! The post is on the disk before it is sent, under a guard that only one sender can pass, so neither two
-//! clients nor a kill cause a second post. Acceptance is an event of the lead, and the bid is booked then.
+//! Posts of leads whose offers came with the answer to the ping: sent once, when a client first gets a table
+//! with them. The post is on the disk before it is sent, under a guard that only one sender can pass.
+//! Acceptance is an event of the lead, and books the bid.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -104,7 +102,6 @@ fn due(engine: &MatchingEngine, (table, seats): &ShownTable) -> Found<(Table, Le
     Ok((table, lead, due))
 }
 
-/// Makes a post, unless another task or node does.
 async fn make(
     engine: &MatchingEngine,
     table: &Table,

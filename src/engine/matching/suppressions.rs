@@ -36,7 +36,6 @@ pub struct SuppressionSnapshot {
     pub unread: Option<String>,
     /// Uncertainty that a salvage left about them.
     doubt: Option<SuppressionDoubt>,
-    /// Whether damage to the store may have lost entries.
     may_lack: bool,
 }
 
@@ -80,8 +79,7 @@ pub struct ListMembership {
 }
 
 impl Suppressions {
-    /// The lists of a store; `key_file` holds the key of the opt-outs. If the store cannot be read, no
-    /// partner is asked until the lists are [loaded](Self::load).
+    /// The lists of a store. If it cannot be read, no partner is asked until they are [loaded](Self::load).
     pub fn of(store: &Store, key_file: PathBuf) -> Self {
         let suppressions = Self { key_file, ..Self::default() };
         if let Err(failure) = suppressions.load(store) {

@@ -11,7 +11,6 @@ use offerd_partners::http::auth::BearerToken;
 /// How long before its expiry a token is refreshed, at most.
 const MARGIN_MAX: Duration = Duration::from_secs(30);
 
-/// For short-lived tokens: the fraction of the lifetime.
 const MARGIN_OF: u32 = 2;
 
 /// The token of a partner's authorization server, until it expires.

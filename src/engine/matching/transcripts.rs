@@ -184,7 +184,6 @@ impl Recorder {
         has_room
     }
 
-    /// The part of a message that fits, and the length of its body to keep.
     fn message(
         &mut self,
         mut headers: Vec<(String, Option<String>)>,

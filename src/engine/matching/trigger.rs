@@ -13,8 +13,7 @@
 //! | `unreachable` | cannot be reached |
 //! | `malformed` | sends an unreadable answer |
 //!
-//! Unknown outcomes and partners are counted and ignored, unless the client prefers strict handling. On a
-//! live lead the tag is always ignored.
+//! Unknown outcomes and partners are counted, and refused under strict handling. Live leads ignore the tag.
 
 use crate::rate_table::outcome::{AskFailure, NoOfferReason, Outcome};
 use offerd_model::{ApiError, ErrorType, Lead, RejectReason};

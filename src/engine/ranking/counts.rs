@@ -26,7 +26,6 @@ pub struct ClickCounts {
     changed: BTreeSet<ClickOwner>,
 }
 
-/// One day's clicks on one offer by people of one rating.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Cohort {
     at: u32,
@@ -135,7 +134,6 @@ impl ClickCounts {
     }
 }
 
-/// Whether a day counts: old enough to have converted, and within the window.
 fn counts(day: u32, today: u32, rules: &RankingSettings) -> bool {
     let age = u128::from(today - day) * u128::from(DAY_MS.unsigned_abs());
     age >= rules.matures_after.as_millis() && age <= rules.window.as_millis()

@@ -1,7 +1,6 @@
 //! One day's record: the clicks on offers of that day's rate tables, and which converted.
 //!
-//! An offer counts once, by a four-byte fingerprint, which identifies no person. Two offers of a day collide
-//! about once in some millions of pairs.
+//! An offer counts once, by a four-byte fingerprint. Two of a day collide once in some millions of pairs.
 
 use std::collections::BTreeSet;
 

@@ -45,7 +45,6 @@ impl<'r> ClickFold<'r> {
         Ok(days)
     }
 
-    /// Records an event of a lead, or its reversal.
     fn happened(&mut self, happening: &Happening) -> Result<(), CommitError> {
         let Some(step) = step_of(happening.event_type) else { return Ok(()) };
         let became = match (step, happening.taken_back_at) {
@@ -65,8 +64,7 @@ impl<'r> ClickFold<'r> {
         Ok(())
     }
 
-    /// The offers of an event: the named one, or else all clicked offers of the institution, which is all
-    /// that a report naming only the lead can mean.
+    /// The named offer of an event, or all clicked offers of the institution if only the lead is named.
     fn named(&mut self, happening: &Happening) -> Result<Vec<NamedOffer>, CommitError> {
         let records = self.records;
         let lead = reading::lead(&records.store, happening.lead).ok().flatten();
@@ -129,7 +127,6 @@ impl<'r> ClickFold<'r> {
     }
 }
 
-/// The payout step of an event; `None` where no offer can earn by it.
 fn step_of(event: EventType) -> Option<PayoutStep> {
     match event {
         EventType::OfferClicked => Some(PayoutStep::Click),

@@ -54,7 +54,6 @@ impl Projection for RankingLearner {
     }
 }
 
-/// The time of the next sum, and the inputs of the last.
 pub(super) struct LearningSchedule {
     at: Instant,
     day: Option<u32>,
@@ -66,7 +65,6 @@ impl LearningSchedule {
         Self { at: Instant::now(), day: None, rules: None }
     }
 
-    /// Whether a sum is due: by time, or because the settings changed.
     fn is_due(&self, rules: &RankingSettings) -> bool {
         rules.is_on() && (Instant::now() >= self.at || self.is_by_others(rules))
     }

@@ -1,14 +1,12 @@
 //! Ranking: learns from a company's own clicks, and ranks its offers.
 //!
-//! A `fold` follows each company's lead events and records for each `day` which offers were clicked and which
-//! of those earned their payout. The same commit moves its position, so each record counts once. A click and
-//! its later results count on the day of the rate table; only days old enough to have converted are summed up
-//! (`ranking.matures_after`). The `counts` are also in memory; a `snapshot` is their sum as of a time, and
-//! all that a rate table reads. [`offerd_partners::ranking`] turns it into scores.
+//! A `fold` follows each company's lead events and records for each `day` which offers were clicked, and
+//! which of those earned their payout, together with its position. Days old enough to have converted are
+//! summed up (`ranking.matures_after`). The `counts` are in memory; a rate table reads their `snapshot`.
+//! [`offerd_partners::ranking`] turns it into scores.
 //!
-//! Where several nodes share a store, the leader follows the feeds; the others sum up its records every
-//! `ranking.refresh`. Without a ranking in the settings, no feed is followed. Days name no lead. They are
-//! separate for each company, and for test and live leads.
+//! Of several nodes, the leader follows the feeds; the others sum up its records every `ranking.refresh`.
+//! Days name no lead, and are separate for each company and for test and live leads.
 
 mod counts;
 mod day;
@@ -101,7 +99,6 @@ impl Rankings {
         self.learn(&whose, HashMap::new())
     }
 
-    /// Sums up the counts of these owners, keeping the sums of the others.
     fn learn(&self, whose: &BTreeSet<ClickOwner>, mut learnt: Learnt) -> Result<(), CommitError> {
         let (rules, now) = (self.rules(), self.0.records.store.now_ms());
         self.with_counts(|counts| {
@@ -112,7 +109,6 @@ impl Rankings {
         Ok(())
     }
 
-    /// Runs `with` on the counts, loading them on first use.
     fn with_counts<T>(&self, with: impl FnOnce(&mut ClickCounts) -> T) -> Result<T, CommitError> {
         let mut counts = self.0.counts.lock();
         let counts = match &mut *counts {

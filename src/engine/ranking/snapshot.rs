@@ -23,7 +23,6 @@ pub struct RankingSnapshot {
     pub learnt: Learnt,
     nothing: Arc<Conversions>,
     rankings: BTreeMap<String, Arc<Ranking>>,
-    /// Companies with a ranking of their own.
     of_companies: HashMap<Uuid, String>,
 }
 

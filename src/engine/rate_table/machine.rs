@@ -1,5 +1,4 @@
-//! The rate table as a state machine: events go in through [`handle`](Machine::handle), effects come out of
-//! [`poll`](Machine::poll). It uses no actor, clock or store.
+//! The rate table as a state machine, without actor, clock or store: events in, effects out.
 //!
 //! ```text
 //!  Asked, NoTime, Answered ─┐                     ┌─ Ask     seats; each then is Asked, NoTime or Answered
@@ -8,9 +7,8 @@
 //!  Written, PutOff, Retry ──┘                     ├─ GiveBack, Show, Settle
 //! ```
 //!
-//! One write is in flight at a time, so records are in the order of arrival, and only written answers are
-//! shown. The first write includes the answers of seats that answer at once, since asking them sends nothing
-//! out. Remote partners are asked after it.
+//! One write is in flight at a time, and only written answers are shown. The first write includes the seats
+//! that answer at once. Remote partners are asked after it.
 
 use super::asks::Asks;
 use super::bids::Sale;
@@ -123,10 +121,8 @@ pub struct Machine {
     ahead: TableProgress,
     seats: Vec<MachineSeat>,
     asks: Asks,
-    /// The asks differ from their last write.
     asks_changed: bool,
     arrived: Vec<(SeatAnswer, Option<Ask>)>,
-    /// The write in flight.
     pub(crate) in_flight: Option<TableWrite>,
     put_off: bool,
     is_written: bool,
@@ -335,7 +331,6 @@ impl Machine {
         }
     }
 
-    /// Takes the due seats that may be asked: before the first write, only those that answer at once.
     fn take_due(&mut self) -> Option<Vec<usize>> {
         let is_written = self.is_written;
         let may_be_asked = |(_, seat): &(usize, &mut MachineSeat)| seat.due && (is_written || seat.at_once);

@@ -119,9 +119,8 @@ impl Outcome {
         if let Self::NoOffers(NoOfferReason::Rejected(reason)) = self { Some(*reason) } else { None }
     }
 
-    /// The institution's decision on the person: approved with at least one pre-approved or pre-qualified
-    /// offer, rejected when it answered without any (facts, Events). Static offers are no decision, and
-    /// neither is a partner that was not asked or did not answer.
+    /// The institution's decision on the person (facts, Events): approved with at least one pre-approved or
+    /// pre-qualified offer, rejected when it answered without any; none for static offers.
     pub fn decision(&self) -> Option<Decision> {
         match self {
             Self::Offers(quotes) if quotes.iter().any(|one| one.terms.personal()) => Some(Decision::Approved),

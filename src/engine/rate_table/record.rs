@@ -1,6 +1,5 @@
-//! The stored form of a rate table: its head, written with the lead, and its answers in the order of arrival.
-//!
-//! Folding the answers over the head restores the table byte for byte ([`super::table`]).
+//! The stored form of a rate table: its head, and its answers in the order of arrival. Folding the answers
+//! over the head restores the table byte for byte ([`super::table`]).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -157,7 +156,7 @@ impl AnswerRecord {
 
     /// Moves expiries, texts and rankings back into the offers of a record that was read.
     #[must_use]
-    pub fn told_to_offers(mut self) -> Self {
+    pub fn with_complete_offers(mut self) -> Self {
         let answers = &mut self.answers;
         for OfferExpiry { answer, offer, at } in &self.expiries {
             if let Some(quote) = offer_of(answers, *answer, *offer) {
@@ -190,7 +189,6 @@ impl AnswerRecord {
     }
 }
 
-/// Every offer, with the position of its answer and its own position in it.
 fn offers_of(answers: &[SeatAnswer]) -> impl Iterator<Item = (u16, u16, &Quote)> {
     (0..).zip(answers).flat_map(|(nth, answer)| {
         (0..).zip(answer.outcome.quotes()).map(move |(offer, quote)| (nth, offer, quote))

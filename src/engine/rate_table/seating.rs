@@ -19,8 +19,7 @@ pub enum Verdict {
     KeptOut(Option<Denied>),
 }
 
-/// The verdict on each of the seats that would be asked together: a `denied` seat is not asked, an exclusive
-/// seat is asked alone, and the rest get `most` places by `precedence`.
+/// The verdict on seats to ask together: an exclusive one is asked alone, the rest get `most` places.
 pub fn verdicts(seats: &[&Seat], most: usize, lead: Uuid, mut denied: Vec<Option<Denied>>) -> Vec<Verdict> {
     for (seat, _) in displaced(seats, |nth| denied[nth].is_none()) {
         denied[seat] = Some(Denied::Exclusive);

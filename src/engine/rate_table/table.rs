@@ -1,8 +1,5 @@
-//! The content of a rate table: answers folded over its head. The same answers give the same table in the
-//! live actor, after a restart and when an old table is read.
-//!
-//! Each array is sorted by `recommendationScore`, highest first. Equal scores stay in the order of offer
-//! numbers: the order of arrival and, within an answer, of the partner's file.
+//! The content of a rate table: answers folded over its head. Each array is sorted by `recommendationScore`,
+//! highest first; equal scores stay in the order of arrival, then of the partner's file.
 
 use std::sync::Arc;
 
@@ -35,7 +32,6 @@ pub struct NumberedOffer {
     pub quote: Quote,
 }
 
-/// The arrays of a rate table, in the order of the specification.
 const ARRAYS: [&str; 5] =
     ["creditCardOffers", "loanOffers", "mortgageOffers", "savingsOffers", "specialOffers"];
 

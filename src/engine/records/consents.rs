@@ -8,8 +8,7 @@ pub fn stated(record: &LeadRecord) -> Vec<StatedConsents> {
     record.earlier_consents.iter().cloned().chain([latest(record)]).collect()
 }
 
-/// A lead that has grown, keeping its earlier statement if it changed. Keeps at most `most` earlier
-/// statements, always including the first.
+/// A grown lead with its earlier statements: the first, and the latest of the rest, at most `most`.
 #[must_use]
 pub fn kept(earlier: &LeadRecord, grown: LeadRecord, most: usize) -> LeadRecord {
     if of_lead(&earlier.lead) == of_lead(&grown.lead) {

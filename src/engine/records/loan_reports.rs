@@ -1,7 +1,5 @@
-//! Reports of approval probability, kept so that the requesting client can read them again.
-//!
-//! They contain no name and no lead. Each company has a maximum number; a new report displaces the oldest. A
-//! report past its retention is no longer shown.
+//! Reports of approval probability, kept to be read again. They contain no name and no lead. A company has a
+//! maximum number, of which a new report displaces the oldest, and each report a retention.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;

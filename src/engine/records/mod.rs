@@ -1,9 +1,8 @@
 //! The records of leads and rate tables: what is written when, and how it is read.
 //!
 //! - [`writing`] has the commits of leads and tables; [`reading`] folds them back.
-//! - [`templates`] and [`public_ids`] turn tables into what clients see.
-//! - [`postings`] count payouts towards budgets. [`identity`] identifies a lead for the duplicate look-back,
-//!   [`contacts`] find leads by mail address and telephone number.
+//! - [`templates`] and [`public_ids`] turn tables into what clients see; [`postings`] count payouts.
+//! - [`identity`] identifies a lead for the duplicate look-back, and [`contacts`] find it.
 //! - [`history`] derives what became of a lead; [`shown`] checks that a named offer was shown.
 //! - [`transcripts`] are read as [`shown_transcript`]s; [`loan_reports`] belong to no lead.
 //! - [`projection`] keeps views of the feeds up to date.

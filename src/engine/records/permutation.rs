@@ -1,5 +1,4 @@
-//! A keyed permutation of the 122 free bits of UUIDs: reversible with the key, opaque without, and free of
-//! collisions.
+//! A keyed permutation of the 122 free bits of UUIDs: reversible with the key, opaque without.
 
 use siphasher::sip::SipHasher24;
 use siphasher::sip128::SipHasher24 as SipHasher24Wide;
@@ -64,7 +63,6 @@ impl Permutation {
         u128::from(left) << HALF_BITS | u128::from(right)
     }
 
-    /// SipHash is designed as a keyed function of short inputs whose outputs reveal nothing about its key.
     fn round(&self, round: u8, half: u64) -> u64 {
         let mut input = [0; 9];
         input[0] = round;
@@ -78,7 +76,6 @@ fn halves(block: u128) -> (u64, u64) {
     (half(block >> HALF_BITS), half(block))
 }
 
-/// The bits of a UUID without version and variant: 48, 12 and 62 of them.
 fn packed(uuid: u128) -> u128 {
     (uuid >> 80) << 74 | (uuid >> 64 & 0xfff) << 62 | (uuid & ((1 << 62) - 1))
 }

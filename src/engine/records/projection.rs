@@ -35,10 +35,7 @@ pub trait Projection: Send {
         async {}
     }
 
-    /// Folds in the next records; returns whether there may be more.
-    ///
-    /// # Errors
-    /// The failure of the store; the fold is retried.
+    /// Folds in the next records; returns whether there may be more. A failed fold is retried.
     fn fold(&mut self) -> impl Future<Output = Result<bool, CommitError>> + Send;
 }
 
@@ -93,7 +90,6 @@ pub async fn step<F: Future<Output = Result<(), CommitError>>>(
     Ok(more)
 }
 
-/// The next lead events of a company, and a commit that moves the projection's position past them.
 fn read(
     store: &Store,
     name: &str,

@@ -1,15 +1,11 @@
-//! Public UUIDs: of offers, offer pages and callbacks. With the store's key, each leads to its rate table;
-//! without it, they are opaque. They need no index and survive restarts.
+//! Public UUIDs: with the store's key, each leads to its rate table; without it, they are opaque.
 //!
-//! - An offer's UUID goes to partners, so it is in effect public. Its table's UUID is not, since it opens the
-//!   table to a publishable token. The 122 free bits of the offer's UUID hold the table's time, the first 62
-//!   of its random bits and the offer's number (12 bits), put through a keyed permutation. No two offers
-//!   share an id, and without the key an id reveals neither its table nor its siblings.
-//! - A page's address grants the right to see the offers of a table, and ends up in mails, histories and
-//!   proxy logs. So it must not reveal the table's UUID, which grants more to a token, and must not follow
-//!   from it or from the offer UUIDs that partners get. It is permuted under a separate key.
-//! - A callback's address grants the right to answer for a seat. Its UUID is the [`place`] of the seat,
-//!   permuted under a separate key.
+//! - An offer's UUID goes to partners, so it is in effect public. Its table's UUID is not: it opens the table
+//!   to a publishable token. The 122 free bits hold the table's time, the first 62 of its random bits and the
+//!   offer's number (12 bits), put through a keyed permutation.
+//! - A page's address grants the right to see a table's offers, and ends up in mails and logs. So it must
+//!   reveal no table's UUID, nor follow from an offer's. It is permuted under a separate key.
+//! - A callback's UUID, the [`place`] of a seat, grants the right to answer. Its key is separate, too.
 
 use siphasher::sip::SipHasher24 as SipHasher24Short;
 use siphasher::sip128::SipHasher24;
@@ -85,8 +81,7 @@ impl PublicIds {
         SipHasher24Short::new_with_key(self.offers.derived(PREVIEW_ENDS).key()).hash(&told)
     }
 
-    /// The table's UUID, with its last 12 bits zero, and the offer's number; `None` for a UUID that is no
-    /// offer's. The caller checks that the table exists.
+    /// The table's UUID, with its last 12 bits zero, and the offer's number. The table may not exist.
     pub fn read_offer(&self, offer: Uuid) -> Option<(Uuid, u16)> {
         let place = self.offers.reveal(offer)?.as_u128();
         let number = u16::try_from(place & NUMBER).expect("12 bits are left");

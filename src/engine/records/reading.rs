@@ -205,7 +205,7 @@ pub fn answers(store: &Store, table: Uuid) -> impl Iterator<Item = Found<Vec<Sea
 pub fn answer_records(store: &Store, table: Uuid) -> impl Iterator<Item = Found<AnswerRecord>> {
     store.scan(Tree::Answers, table.as_bytes()).map(|record| {
         let (key, bytes) = record.map_err(broken)?;
-        Ok(store.decode::<AnswerRecord>(Tree::Answers, &key, &bytes).map_err(broken)?.told_to_offers())
+        Ok(store.decode::<AnswerRecord>(Tree::Answers, &key, &bytes).map_err(broken)?.with_complete_offers())
     })
 }
 
@@ -377,7 +377,7 @@ mod tests {
             answer(1, Outcome::Offers(vec![quote(None), quote(Some(9)), quote(Some(-9))])),
         ];
         let stored = codec::encode(&AnswerRecord::new(answers.clone(), vec![None, None]));
-        let read = codec::decode::<AnswerRecord>(&stored).unwrap().told_to_offers();
+        let read = codec::decode::<AnswerRecord>(&stored).unwrap().with_complete_offers();
         assert_eq!(read.answers, answers);
         assert_eq!((read.texts.len(), &read.texts[0].offers), (1, &vec![1, 2]), "equal words are kept once");
         assert_eq!((read.rankings.len(), read.rankings[0].offers.len()), (1, 2), "and so is the ranking");

@@ -78,7 +78,6 @@ fn is_old(store: &Store, table: Uuid, kept: Duration) -> bool {
     u64::try_from(table.as_u128() >> 80).unwrap_or(0) < begin_ms(store, kept)
 }
 
-/// Tables made before this time have no transcripts left.
 fn begin_ms(store: &Store, kept: Duration) -> u64 {
     store.now_ms().cast_unsigned().saturating_sub(u64::try_from(kept.as_millis()).unwrap_or(u64::MAX))
 }

@@ -63,7 +63,6 @@ pub fn one_more(commit: Commit, tree: Tree, key: impl AsRef<[u8]>, before: Optio
     commit.as_found(tree, &key, before.map(u64::to_be_bytes)).put(tree, key, count.to_vec())
 }
 
-/// Appends entries of one instant to a feed of the company, if there are any.
 fn with_all<T: Serialize>(commit: Commit, feed: Tree, company: Uuid, new: &[T]) -> Commit {
     if new.is_empty() { commit } else { commit.append(feed, company, codec::encode(new)) }
 }
@@ -120,8 +119,7 @@ pub struct LeadCommit {
     pub node: Uuid,
 }
 
-/// The next write of a table: at first its head with the lead; then answers, their feed records and the asks;
-/// with the last answer, its completion.
+/// The next write of a table: its head with the lead; then answers, feed records and asks; its completion.
 pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, write: &TableWrite) -> Commit {
     let head = table.head();
     let about = LeadReference { lead: head.lead, created_at: lead_created_at, test: head.test };
@@ -193,7 +191,6 @@ pub fn payout(uuid: Uuid, (lead, seat): (Uuid, &SeatTemplate), at: Timestamp, ce
     }
 }
 
-/// Adds a table's head to the commit of its lead, and its owner unless it is already complete.
 fn with_head(commit: Commit, head: &TableHeader, seen_to_by: Option<Uuid>) -> Commit {
     let commit = commit.put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(head));
     seen_to_by.into_iter().fold(commit, |commit, node| {
@@ -239,7 +236,6 @@ pub fn key_under(owner: Uuid, own: Uuid) -> Vec<u8> {
     [owner.as_bytes(), &own.as_bytes()[..]].concat()
 }
 
-/// Each tag value of a lead that its earlier version did not have, once.
 fn new_tags(lead: &LeadRecord, earlier: Option<&LeadRecord>) -> Vec<Tag> {
     let pairs = |record: &'_ LeadRecord| -> BTreeSet<(String, String)> {
         let pairs = record.lead.client_tags.iter().flat_map(|tags| tags.pairs());

@@ -51,8 +51,7 @@ async fn page<F: Feed<Record: Serialize> + 'static>(context: Context<ApiState>) 
     blocking("feed page could not be read", reading).await?
 }
 
-/// Shows everything that the feeds have about one lead, uncompressed likewise, with warnings for missing
-/// parts.
+/// Shows everything that the feeds have about one lead, with warnings for missing parts.
 pub async fn lead_info(context: Context<ApiState>) -> Answer {
     let uuid = context.params.uuid("leadUuid")?;
     match api_version::named(&context.request.headers)? {

@@ -12,8 +12,7 @@ pub const API_VERSION: &str = "API-Version";
 /// The version of the newer feeds.
 pub const PROMPT_VERSION: &str = "2025-04-01";
 
-/// The named version: a day such as `2025-04-01`, or two numbers such as `1.106`. Anything else is ignored,
-/// or 422 under strict handling.
+/// The named version: a day such as `2025-04-01`, or two numbers. Else ignored, or strictly 422.
 pub fn named(headers: &HeaderMap) -> Result<Option<&str>, Failure> {
     match strict_fault(headers) {
         Some(fault) => Err(Failure::malformed(vec![fault])),

@@ -1,5 +1,4 @@
-//! Parsing of bodies into model types. Unknown keys are counted in the answer, or are faults under strict
-//! handling (RFC 7240).
+//! Parsing of bodies into model types. Unknown keys are counted, or under strict handling faults (RFC 7240).
 
 use std::sync::LazyLock;
 
@@ -52,7 +51,6 @@ pub fn unreadable(unreadable: UnreadableBody) -> Failure {
     }
 }
 
-/// Unknown keys and a bad version header as faults under strict handling; otherwise they are counted.
 fn unknown_keys(request: &Request, known: &KnownKeys, body: &[u8]) -> Vec<ApiError> {
     if is_strict(&request.headers) {
         let version = api_version::strict_fault(&request.headers);

@@ -1,5 +1,4 @@
-//! `GET /demo`, `GET /demo/{file}`: a page to submit a lead by hand and watch its offers arrive. Sandboxes
-//! only.
+//! `GET /demo`, `GET /demo/{file}`: a page to submit a lead by hand. Sandboxes only.
 
 use crate::prelude::*;
 use offerd_base::config::Settings;

@@ -1,7 +1,6 @@
 //! `GET /leads/{uuid}/explanation`
 //!
-//! For the company of the lead: why it got these offers. Matters between the service and a partner are only
-//! named by kind.
+//! For the company of the lead: why it got these offers. Partners' matters are only named by kind.
 
 use crate::prelude::*;
 use offerd_engine::matching::MatchingEngine;

@@ -27,12 +27,10 @@ use offerd_web::Failure;
 
 const RETRY_AFTER_S: u32 = 5;
 
-/// 503: the store cannot be read.
 pub(crate) fn unreadable<E>(_: E) -> Failure {
     Failure::unreadable(RETRY_AFTER_S)
 }
 
-/// 503: the store cannot be written.
 pub(crate) fn unwritable<E>(_: E) -> Failure {
     Failure::unwritable(RETRY_AFTER_S)
 }

@@ -40,8 +40,7 @@ pub async fn submit_again(mut context: Context<ApiState>) -> Answer {
     Ok(reply(&context.app, snapshot, since))
 }
 
-/// Shows a rate table of the caller's company: 304 for a client that holds the current version; with `Prefer:
-/// wait`, once it differs from the held one.
+/// Shows a rate table of the caller's company, or 304; with `Prefer: wait`, once it has changed.
 pub async fn show(context: Context<ApiState>) -> Answer {
     show_for(context, "").await
 }
@@ -88,7 +87,6 @@ fn pending(reply: Reply, deadline: i64) -> Reply {
     reply.retry_after(POLL_EVERY_S).header(TABLE_DEADLINE, deadline)
 }
 
-/// Adds the entity tag of a version; the client must revalidate.
 fn tagged(app: &ApiState, reply: Reply, version: u32) -> Reply {
     let reply = reply.etag(format_args!("{version}-{}", app.fingerprint)).compressible();
     reply.header(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"))

@@ -1,5 +1,4 @@
-//! `GET /samples/{partner}/{name}`: stands in for the sites of sample partners, whose files use
-//! `{baseUrl}/samples/…`.
+//! `GET /samples/{partner}/{name}`: stands in for the sites of sample partners.
 
 use hyper::header::CONTENT_SECURITY_POLICY;
 

@@ -28,7 +28,6 @@ pub(super) async fn read_lead(context: &mut Context<ApiState>) -> Result<Lead, F
     lead_of(context, &body)
 }
 
-/// Reads the submission of a request: the lead, its owner, and the client's idempotency key.
 pub(super) async fn read_submission(context: &mut Context<ApiState>) -> Result<Submission, Failure> {
     let body = bodies::body(context).await?;
     let lead = lead_of(context, &body)?;
@@ -45,7 +44,6 @@ pub(super) async fn read_submission(context: &mut Context<ApiState>) -> Result<S
     Ok(Submission { idempotency_key, permit, ..submission(context, lead)? })
 }
 
-/// Like [`read_lead`], but an empty body is an empty lead.
 pub(super) async fn read_lead_or_nothing(context: &mut Context<ApiState>) -> Result<Lead, Failure> {
     let body = bodies::body(context).await?;
     if body.is_empty() { Ok(Lead::default()) } else { lead_of(context, &body) }

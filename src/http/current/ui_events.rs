@@ -134,7 +134,6 @@ async fn write_display(
     write(app, Tree::OfferDisplays, begin, make).await
 }
 
-/// Writes a record under an unused id, in a commit started by `begin`.
 async fn write<R: Serialize>(
     app: &ApiState,
     tree: Tree,

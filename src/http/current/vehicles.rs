@@ -1,8 +1,7 @@
 //! `GET /leads/vehicles/years`, `GET /leads/vehicles/makes`, `GET /leads/vehicles/models`,
 //! `GET /leads/vehicles/trims`
 //!
-//! Each parameter narrows the list; `limit` and `offset` read it in parts. Invalid ones are a 400 here, each
-//! fault with the given value.
+//! Each parameter narrows the list; `limit` and `offset` read it in parts. Invalid ones are a 400 here.
 
 use serde::Serialize;
 
@@ -65,7 +64,6 @@ fn wanted(request: &Request) -> Result<(VehicleFilter<'_>, ListSlice), Failure> 
     })
 }
 
-/// Parses the parameters, or fails with 400 and every fault with its given value.
 fn read<'q, T>(request: &'q Request, take: impl FnOnce(&mut Query<'q>) -> T) -> Result<T, Failure> {
     query::read(request, |query| Some(take(query))).map_err(|mut refused| {
         for error in &mut refused.errors {

@@ -53,8 +53,7 @@ pub fn held_versions(headers: &HeaderMap, fingerprint: &str, mark: &str) -> Vec<
 }
 
 /// Streams a rate table: its current state, then every change, until it is complete. The id of an event is
-/// the table's version: a client that reconnects with `Last-Event-ID` gets newer ones, or 204 after the
-/// complete one.
+/// the table's version: with `Last-Event-ID`, a client gets newer ones, or 204 after the last.
 pub async fn events(context: Context<ApiState>) -> Answer {
     let table = context.params.uuid("uuid")?;
     let viewer = context.caller()?.viewer();

@@ -1,5 +1,4 @@
-//! Descriptions of operations beyond their row in the route table: what they take and answer. Adds what
-//! follows from the row.
+//! Descriptions of operations: what they take and answer, beyond what follows from their row.
 
 use std::ops::Deref;
 
@@ -42,7 +41,6 @@ pub struct ApiRoute {
     pub(crate) section: &'static str,
     /// Operation id, a verb and its object; generated clients name their functions by it.
     pub(crate) id: &'static str,
-    /// Adds the rest of the description.
     pub(crate) draft: for<'c> fn(OperationDraft<'c>) -> OperationDraft<'c>,
 }
 

@@ -1,8 +1,6 @@
-//! `GET /openapi.json`, `GET /openapi-all.json`: the interface as an OpenAPI document. The first has only the
-//! paths for clients, since generators leave nothing out; the second has every route.
-//!
-//! The [route table](super::routes) has all of it, as [`OperationDraft`]s. This module adds the failures that
-//! follow from the row; the schemas are those of [`offerd_model`].
+//! `GET /openapi.json`, `GET /openapi-all.json`: the interface as an OpenAPI document, for clients and with
+//! every route. The [route table](super::routes) has it as [`OperationDraft`]s; this module adds the failures
+//! that follow from the row; the schemas are those of [`offerd_model`].
 
 pub mod draft;
 pub mod examples;

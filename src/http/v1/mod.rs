@@ -1,5 +1,4 @@
-//! The v1 edition: only what differs. A v1 request is translated into the current edition, served by its
-//! handler, and the answer is translated back; so both editions report the same facts.
+//! The v1 edition: only what differs. The current edition serves the translated requests.
 //!
 //! | what | current | v1 | where |
 //! |---|---|---|---|
@@ -21,8 +20,7 @@
 //! | fields and values beyond the specification | present | left out, with such offers | [`newer`] |
 //! | product type of an event | all | fewer, else left out | [`analytics`] |
 //!
-//! Everything else is the same: product sub-types, and `pendingResponses` besides the `pendingOriginators`
-//! that v1 clients use. [`offerd_web`] answers 415 for a path that is newer than v1.
+//! Everything else is the same. [`offerd_web`] answers 415 for a path that is newer than v1.
 
 pub mod analytics;
 pub mod cards;

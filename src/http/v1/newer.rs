@@ -1,5 +1,4 @@
-//! Leaves out what rate tables, previews and leads have beyond the specification and v1 never had, including
-//! offers of a kind that v1 cannot express.
+//! Leaves out what rate tables, previews and leads have that v1 cannot express.
 
 use super::{Object, known, list, object, objects};
 use offerd_model::{MortgageLoanType, ProductSubType};

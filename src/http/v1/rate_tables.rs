@@ -22,7 +22,6 @@ pub async fn show(context: Context<ApiState>) -> Answer {
     super::reworded(current::rate_tables::show_for(context, super::TAG).await?, reword)
 }
 
-/// The request with its lead translated into the current edition.
 async fn understood(mut context: Context<ApiState>) -> Result<Context<ApiState>, Failure> {
     let body = current::bodies::body(&mut context).await?;
     context.request.put_back(submission::translate(&body)?);

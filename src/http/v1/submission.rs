@@ -11,8 +11,7 @@ const PRODUCT_TYPES: &str = "productTypes";
 pub(super) const CARD_BENEFITS: &str = "cardBenefits";
 pub(super) const CARD_PURPOSES: &str = "cardPurposes";
 
-/// Translates a lead into the current edition, or answers 400 with every fault, including those of the
-/// current edition, if any value is not one of v1.
+/// Translates a lead into the current edition, or answers 400 with every fault of both editions.
 pub fn translate(body: &[u8]) -> Result<Bytes, Failure> {
     // The current edition refuses a body that is not an object or cannot be parsed.
     let Some(Value::Object(mut lead)) = document(body) else { return Ok(Bytes::copy_from_slice(body)) };

@@ -85,12 +85,10 @@ fn check_one(value: &mut Value, known: &[&str], path: impl FnOnce() -> String, f
     }
 }
 
-/// The purposes of loans in v1's names.
 pub(super) fn loan_purposes() -> Vec<&'static str> {
     [&[LoanPurpose::V1_AUTO], wire(LoanPurpose::V1).as_slice()].concat()
 }
 
-/// The wire names of values.
 pub(super) fn wire<E: Enumeration>(values: &[E]) -> Vec<&'static str> {
     values.iter().map(|value| value.as_str()).collect()
 }

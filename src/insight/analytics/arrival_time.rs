@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use offerd_model::Timestamp;
 
-/// A point in time in microseconds since 1970. Finer than a [`Timestamp`], since two arrivals within a
-/// millisecond may lie on different pages.
+/// A time in microseconds since 1970: finer than a [`Timestamp`], since a page may end within a millisecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ArrivalTime(pub u64);
 

@@ -3,8 +3,7 @@
 use super::arrival_time::ArrivalTime;
 use offerd_model::{ApiError, ErrorType, Timestamp};
 
-/// Parses the start of a page from the query parameter `name`. The start may not be after `latest`; one
-/// before the first arrival counts as that.
+/// Parses the start of a page from the query parameter `name`, not after `latest`.
 ///
 /// # Errors
 /// The time is missing, malformed, or too recent (specification, Errors 5 and 6).
@@ -18,11 +17,10 @@ pub fn start(name: &str, given: Option<&str>, latest: ArrivalTime) -> Result<Arr
     if start > latest { Err(unfit(name, given, at_latest())) } else { Ok(start) }
 }
 
-/// Parses the exclusive end of the last page from the query parameter `name`. It must be after `start` and
-/// may be in the future.
+/// Parses the exclusive end of the last page from the query parameter `name`. It may be in the future.
 ///
 /// # Errors
-/// The time is malformed, or not after the start.
+/// The time is malformed, or not after `start`.
 pub fn until(name: &str, given: &str, start: ArrivalTime) -> Result<ArrivalTime, ApiError> {
     let until = time(name, given)?;
     if until > start { Ok(until) } else { Err(unfit(name, given, format!("must be after {start}"))) }

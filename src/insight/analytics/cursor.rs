@@ -1,8 +1,7 @@
 //! The cursor to the next page, as `nextUrl` carries it.
 //!
-//! In the specification's form it is a time. In the newer form it is a token with the whole request of the
-//! next page: version, feed, position, end, filter and checksum, in base64url. The token is opaque, not
-//! secret: the access token alone decides which company's records are served.
+//! In the specification's form it is a time. In the newer form it is an opaque token with the whole request
+//! of the next page. The access token alone decides which company's records are served.
 
 use std::fmt;
 
@@ -31,7 +30,6 @@ pub struct PageCursor {
     next: PageRequest,
 }
 
-/// The payload of a token, after its version: the feed, and the request except for its form.
 type CursorPayload = (u8, ArrivalTime, Option<ArrivalTime>, EventTypes);
 
 impl PageCursor {

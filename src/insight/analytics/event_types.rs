@@ -8,8 +8,7 @@ use offerd_model::EventType;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventTypes(u32);
 
-/// From the number of bits of the first types to the first bit of later types. The bits between are set only
-/// in [`EventTypes::ALL`], which thereby keeps its value from before the later types existed.
+/// The unused bits before those of later types, set only in [`EventTypes::ALL`], which keeps its value.
 const FIRST: std::ops::Range<u16> = 11..16;
 
 impl EventTypes {

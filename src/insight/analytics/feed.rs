@@ -131,7 +131,6 @@ impl Feed for Payouts {
         payout.lead
     }
 
-    /// Test leads earn nothing.
     fn is_test(_payout: &PayoutRecord, _store: &Store) -> bool {
         false
     }
@@ -182,7 +181,6 @@ impl Feed for ClientTagFeed {
     }
 }
 
-/// The data of an event, depending on its type, if there are any.
 fn event_data(happening: &Happening) -> Option<EventData> {
     let details = happening.details;
     let mut data = EventData { product_type: happening.product_type, ..EventData::default() };
@@ -217,8 +215,7 @@ fn event_id(happening: &Happening) -> String {
     ])
 }
 
-/// The first 16 bytes of the SHA-256 of the parts, in hexadecimal. Each part is prefixed with its length, so
-/// that different lists of parts never collide.
+/// The first half of a SHA-256, in hexadecimal. Length prefixes keep different parts from colliding.
 fn hash(parts: &[&[u8]]) -> String {
     let mut digest = Sha256::new();
     for part in parts {

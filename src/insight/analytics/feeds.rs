@@ -1,5 +1,4 @@
-//! Reads pages of the feeds from the store, and the feed records of one lead, all at once. The latter have no
-//! minimum age, since no client continues from there.
+//! Reads pages of the feeds from the store, and the feed records of one lead, which need no minimum age.
 
 use uuid::Uuid;
 
@@ -52,8 +51,7 @@ pub struct FoundInfo {
 }
 
 impl Feeds {
-    /// Feeds over a store, which also measures the age of records. At most `page_records_max` records are
-    /// read for a page, in addition to its first instant; the rest follows on the next page.
+    /// Feeds over a store. A page reads at most `page_records_max` records in addition to its first instant.
     pub fn new(store: Store, base_url: impl Into<BaseUrl>, page_records_max: usize) -> Self {
         Self { store, base_url: base_url.into(), page_records_max }
     }
@@ -73,8 +71,7 @@ impl Feeds {
         Ok(Horizon::by(|form| aged.latest(form).min(open)))
     }
 
-    /// Reads a page of a company's feed, limited to the records that the viewer may see. Blocks while it
-    /// reads the store.
+    /// Reads a page of a company's feed, limited to the records that the viewer may see. Blocks.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -94,7 +91,6 @@ impl Feeds {
         Ok(FeedPage { next_url, should_continue_polling: window.goes_on(), data })
     }
 
-    /// Reads instants until the window is closed.
     fn fill<F: Feed>(
         &self,
         window: &mut PageWindow,
@@ -147,7 +143,6 @@ impl Feeds {
         Ok(FoundInfo { info, cut_at: [cut_events, cut_payouts, cut_tags].into_iter().flatten().min() })
     }
 
-    /// The lead's records in a scan, and where the limit stopped it.
     fn told<F: Feed>(
         &self,
         lead: &LeadRecord,
@@ -170,8 +165,7 @@ impl Feeds {
     }
 }
 
-/// Keeps the latest version of each record, at the place of its first. Quadratic, since a lead has few
-/// records.
+/// Keeps the latest version of each record, at the place of its first. Quadratic.
 fn each_once<T>(records: Vec<T>, is_same: impl Fn(&T, &T) -> bool) -> Vec<T> {
     let mut once: Vec<T> = Vec::with_capacity(records.len());
     for record in records {

@@ -1,11 +1,9 @@
 //! The change feeds that supply partners read, page by page.
 //!
 //! Each of the three [feeds](Feed) is an append-only log per company, ordered by arrival. A page starts at an
-//! [`ArrivalTime`] that the client gives and ends where its [`PageWindow`] closes; the next page starts there.
-//! The window ends no later than the minimum age of its [`Form`] allows. Later arrivals get later arrival
-//! times, whenever the event happened, so they lie ahead of every page ever delivered: following `nextUrl`
-//! misses nothing and repeats nothing. Arrival times come from the store and do not depend on the machine's
-//! clock. No page ends at a time that a restart could fall behind ([`Feeds::horizon`]).
+//! [`ArrivalTime`] that the client gives and ends where its [`PageWindow`] closes, no later than the minimum
+//! age of its [`Form`] allows; the next page starts there. Later arrivals get later times, so following
+//! `nextUrl` misses nothing and repeats nothing, even across restarts ([`Feeds::horizon`]).
 //!
 //! # The two forms
 //!
@@ -19,22 +17,15 @@
 //! | additional fields | | company and arrival time; events `isTest` |
 //! | a reversal | is a negative payout | repeats the record, with the time of reversal |
 //!
-//! Only the newer form serves additions to the specification: further event types and event data. It also
-//! serves all records of [one lead](FoundInfo) at once.
-//!
-//! The forms differ in how a page is requested ([`PageRequest`]) and in the [`PageCursor`] to the next; one
-//! reader reads the pages of both ([`Feeds`]).
+//! Only the newer form serves additions to the specification and all records of [one lead](FoundInfo). The
+//! forms differ in the request ([`PageRequest`]) and the [`PageCursor`]; one reader reads both ([`Feeds`]).
 //!
 //! # The length of a page
 //!
-//! A page of the specification's form covers an hour, and more while it holds few records, since quiet hours
-//! cost nothing. It ends earlier for two reasons, neither of which loses records:
+//! A page of the specification's form covers an hour, or more while it holds few records. It ends earlier:
 //!
-//! - the minimum age: a page that starts less than two hours ago ends an hour ago;
-//! - `analytics.page_records_max`, a safety limit on what is read for one page: `shouldContinuePolling` is
-//!   true then.
-//!
-//! A page costs one range scan from its start, however long the log is.
+//! - by the minimum age: a page that starts less than two hours ago ends an hour ago;
+//! - by `analytics.page_records_max`: `shouldContinuePolling` is true then.
 
 mod arrival_time;
 pub mod bounds;

@@ -65,8 +65,7 @@ impl PageRequest {
         Self { start, ..self }
     }
 
-    /// The window to fill: nothing from `latest` on may be served, and at most `records_max` records are
-    /// read.
+    /// The window to fill: nothing from `latest` on, and at most `records_max` records.
     pub(super) fn window(&self, latest: ArrivalTime, records_max: usize) -> PageWindow {
         let end = self.until.map_or(latest, |until| until.min(latest));
         let least_end = self.start.after(self.form.least_span());

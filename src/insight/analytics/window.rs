@@ -7,8 +7,7 @@ pub const RECORDS_ENOUGH: usize = 1000;
 
 /// A page being filled: instants are offered whole, in the order of arrival, until one is refused.
 ///
-/// The page ends where the first refused instant begins. An instant is therefore never split, and the quiet
-/// time before the next record belongs to the page.
+/// The page ends where the first refused instant begins, so an instant is never split.
 #[derive(Debug, Clone)]
 pub struct PageWindow {
     start: ArrivalTime,
@@ -21,16 +20,14 @@ pub struct PageWindow {
 }
 
 impl PageWindow {
-    /// A page from `start`. It does not end for being full before `least_end`, and holds nothing from
-    /// `latest_end` on. Once `records_max` records were read, it ends however short it is; one instant is
-    /// read whole.
+    /// A page from `start`, at least up to `least_end` and before `latest_end`. Once `records_max` records
+    /// were read, it ends however short it is; one instant is read whole.
     pub fn new(start: ArrivalTime, least_end: ArrivalTime, latest_end: ArrivalTime, most: usize) -> Self {
         let latest_end = latest_end.max(start);
         Self { start, least_end, latest_end, records_max: most, read: 0, held: 0, refused: None }
     }
 
-    /// Offers an instant; returns whether its records belong to the page. Once one is refused, all later ones
-    /// are.
+    /// Offers an instant; returns whether the page has it. Once one is refused, all later ones are.
     pub fn takes(&mut self, arrival: ArrivalTime) -> bool {
         debug_assert!(arrival >= self.start, "a page is filled from its start on");
         let ahead = arrival >= self.latest_end || self.is_full_at(arrival) || self.is_spent();

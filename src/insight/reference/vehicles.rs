@@ -1,13 +1,11 @@
 //! Cars by model year, make, model and trim, for forms that ask which car a loan is for.
 //!
 //! The list is the operator's file (`reference.vehicles`), or else `vehicles.csv` beside this file: a
-//! hand-made sample of common cars of the United States, so that the look-ups answer. The sample is neither
-//! complete nor exact to the year.
+//! hand-made sample of common cars, neither complete nor exact to the year.
 //!
 //! A file is CSV. Its first line names the columns: `years` (a model year, or several as `2018-2024`),
-//! `make`, `model`, `trim`, and optionally `uuid` and `ucgVehicleId`, for lists with ids of their own; a row
-//! with an id covers one year. Otherwise both ids derive from year, make, model and trim, so they do not
-//! depend on the rest of the list.
+//! `make`, `model`, `trim`, and optionally `uuid` and `ucgVehicleId`; a row with an id covers one year.
+//! Otherwise both ids derive from year, make, model and trim.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -47,11 +45,9 @@ const FAULTS_TOLD: usize = 20;
 pub struct Vehicles {
     entries: Vec<VehicleDetails>,
     years: Vec<i32>,
-    /// The answer to each look-up, as positions in the list; each name once, in alphabetical order.
     index: HashMap<VehicleLookup, Vec<u32>>,
 }
 
-/// A look-up: the makes of a year, the models of a year and make, or the cars of a year, make and model.
 /// `None` matches any; names are in lower case.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum VehicleLookup {
@@ -179,7 +175,6 @@ impl Vehicles {
     }
 }
 
-/// Keeps one position for each name, sorted by name.
 fn name_once<'v>(places: &mut Vec<u32>, name: impl Fn(u32) -> &'v String) {
     places.sort_by_key(|place| name(*place));
     places.dedup_by_key(|place| name(*place));
@@ -265,7 +260,6 @@ impl VehicleParser {
         }
     }
 
-    /// Parses a value; records a fault if that fails.
     fn accept<T>(
         &mut self,
         line: usize,
@@ -302,7 +296,6 @@ impl VehicleParser {
     }
 }
 
-/// Parses model years: one, or the first and the last.
 fn span(text: &str) -> Result<(i32, i32), String> {
     let year = |text: &str| text.trim().parse::<i32>().ok().filter(|year| YEARS.contains(year));
     let span = match text.split_once('-') {
@@ -312,7 +305,6 @@ fn span(text: &str) -> Result<(i32, i32), String> {
     span.ok_or_else(|| format!("a year from {} to {}, or two such as 2018-2024", YEARS.start(), YEARS.end()))
 }
 
-/// The uuid of a car for which the list has none.
 fn uuid_of(year: i32, make: &str, model: &str, trim: &str) -> Uuid {
     ids::derived("vehicle", &[&year.to_string(), make, model, trim])
 }

@@ -1,11 +1,8 @@
 //! A block: the stored cells of one kind and one day or month.
 //!
-//! Cells are ordered by their ids, in chunks of [`CHUNK`]. A chunk is columnar: the two ids as deltas from
-//! the previous cell, then each measure; trailing measures that no cell of the block has are left out. A
-//! column is either packed, as its least value and each value's excess over it in as many bits as the
-//! greatest needs; or sparse, as the non-zero values with their positions. The shorter form is written. Most
-//! cells differ little from their neighbours and most measures are 0, so a cell takes about two bytes, and
-//! reading one some nanoseconds.
+//! Cells are ordered by their ids, in chunks of [`CHUNK`]. A chunk is columnar: the two ids as deltas, then
+//! each measure up to the last in use. A column is packed, as its least value and each excess over it, or
+//! sparse, as the non-zero values with their positions, whichever is shorter. A cell takes about two bytes.
 //!
 //! ```text
 //! block   format u8  cells varint  measures u8  chunk…
@@ -23,7 +20,6 @@ use offerd_store::codec::CodecError;
 
 const CHUNK: usize = 128;
 
-/// The first byte of a block.
 const FORMAT: u8 = 1;
 
 /// The width that marks a sparse column.
@@ -56,8 +52,7 @@ pub fn write(cells: &[(Ids, Measures)]) -> Vec<u8> {
     bytes
 }
 
-/// Passes each cell of a block to `tell`, in the order of their ids. Fails if the bytes are no block, are cut
-/// off, or have a trailing rest.
+/// Passes each cell of a block to `tell`, in the order of their ids. Fails on damaged bytes.
 pub fn read(bytes: &[u8], mut tell: impl FnMut(Ids, &Measures)) -> Result<(), CodecError> {
     let mut input = BlockInput(bytes);
     if input.number::<u8>()? != FORMAT {

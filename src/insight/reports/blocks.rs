@@ -1,8 +1,7 @@
 //! Writing cells to the store, and merging the blocks of a day or month.
 //!
-//! Each write adds a part to every day that it has cells of, and to their months. A small part is one record
-//! with the blocks of all kinds; a larger one has a record for each kind, so that a report reads only its
-//! own. [`PARTS`] parts of a day or month are merged into one.
+//! Each write adds a part to every day that it has cells of, and to their months. A small part is one record,
+//! a larger one has a record for each kind. [`PARTS`] parts are merged into one.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
@@ -14,7 +13,6 @@ use super::key::{CompanyPeriod, CountSpace, Granularity, TOGETHER, kind_bytes};
 use super::measure::Measures;
 use offerd_store::{Commit, CommitError, Store, Tree, codec};
 
-/// The number of parts of a day or month at which they are merged.
 const PARTS: usize = 8;
 
 /// Up to this size in bytes, the blocks of all kinds share a record.
@@ -66,8 +64,7 @@ pub fn put(commit: Commit, space: CountSpace, place: CompanyPeriod, part: u32, b
     })
 }
 
-/// Merges the parts of a day or month into one numbered `part`, once there are enough of them. Fails if the
-/// parts cannot be read.
+/// Merges the parts of a day or month into one numbered `part`, once there are enough of them.
 pub fn merged(store: &Store, space: CountSpace, place: CompanyPeriod, part: u32) -> Result<Option<Commit>> {
     let keys_of = |kind| {
         let keys = store.scan(Tree::Reports, place.blocks(space, kind));
@@ -102,8 +99,7 @@ pub fn merged(store: &Store, space: CountSpace, place: CompanyPeriod, part: u32)
     Ok(Some(put(commit, space, place, part, &merged)))
 }
 
-/// Passes each cell of a block, from the record under `key`, to `tell`. Fails if the block is damaged, as the
-/// store has noted.
+/// Passes each cell of a block, from the record under `key`, to `tell`. The store notes any damage.
 pub fn read(store: &Store, key: &[u8], block: &[u8], tell: impl FnMut(Ids, &Measures)) -> Result<()> {
     block::read(block, tell).map_err(|error| unreadable(store.undecoded(Tree::Reports, key, error)))
 }

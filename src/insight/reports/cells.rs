@@ -29,8 +29,7 @@ pub type CellsByIds = HashMap<Ids, Measures>;
 /// The cells of one company and day.
 pub type DayCells = BTreeMap<CellDimensions, CellsByIds>;
 
-/// The ids of an item's values in each dimension, indexed by slot. The item counts in the cells of each of
-/// its values; a dimension without a value gives it no cells.
+/// The ids of an item's values in each dimension, indexed by slot. The item counts for each value.
 #[derive(Debug, Clone, Default)]
 pub struct ItemValues(pub Vec<Vec<u32>>);
 

@@ -43,7 +43,6 @@ pub struct ReportCount {
     /// Its progress.
     pub state: CountState,
     rules: Arc<ReportSettings>,
-    /// The state as stored; `None` if the store has none.
     stored: Option<Vec<u8>>,
     names: HashMap<(Uuid, DimensionSlot), Names>,
     /// Cells not known to be written.
@@ -64,8 +63,7 @@ pub struct CompanyTime {
     pub at: i64,
 }
 
-/// The progress of a count. Committed together with the cells, so that each record is counted exactly once
-/// despite crashes.
+/// The progress of a count, committed together with the cells: a crash neither loses nor repeats a record.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountState {
     /// The number of writes, which numbers the next part.
@@ -73,8 +71,7 @@ pub struct CountState {
     /// The cursors of each company in its [feeds](offerd_engine::records::projection::FEEDS): the arrival of
     /// the first uncounted record, in microseconds.
     pub cursors: BTreeMap<Uuid, [u64; 2]>,
-    /// Rate tables, by company, that were open when their event was counted. They count once they are
-    /// complete.
+    /// Rate tables, by company, that were open at their event. They count once they are complete.
     pub open: BTreeSet<(Uuid, Uuid)>,
     /// The counted tags, in the order of their slots.
     pub tags: Vec<String>,
@@ -175,8 +172,7 @@ impl ReportCount {
         self.pending.add(self.at(at), &values, measures);
     }
 
-    /// Counts something about a rate table: in the whole, and once for each product type of its seats; in no
-    /// other dimension.
+    /// Counts something about a rate table: in the whole, and once for each product type of its seats.
     pub fn add_table(&mut self, when: CompanyTime, products: &BTreeSet<ProductType>, measures: Measures) {
         let ids = products.iter().map(|it| self.id(when.company, DimensionSlot::PRODUCT, it.as_str()));
         let values = ItemValues(vec![ids.collect()]);
@@ -197,8 +193,7 @@ impl ReportCount {
         self.pending.add_once(self.at(when), &values, is_by_partner, measures);
     }
 
-    /// The ids of an item's values in each dimension. A lead without a seat has no partner, and the product
-    /// types that it asks for.
+    /// The ids of an item's values. A lead without a seat has no partner, and the product types it asks for.
     fn values(&mut self, company: Uuid, person: &CountedLead, seat: Option<&PartnerSeat>) -> ItemValues {
         let lead = if person.record.is_some() { NONE } else { UNKNOWN };
         let mut slots = vec![Vec::new(); usize::from(DimensionSlot::tag(self.state.tags.len()).0)];
@@ -293,8 +288,7 @@ impl ReportCount {
         Some(((commit, state), parts.into_keys().collect()))
     }
 
-    /// The commit that merges the parts of a day or month, if there are enough; requires that all cells are
-    /// stored.
+    /// The commit that merges the parts of a day or month, if there are enough and all cells are stored.
     ///
     /// # Errors
     /// The parts cannot be read.

@@ -1,6 +1,5 @@
-//! Covers a range with stored days and months. Whole months are used as such. For a month that is cut, either
-//! its days inside are added, or the whole month is added and its days outside are subtracted, whichever are
-//! fewer. A year thus takes at most twelve months and thirty days.
+//! Covers a range with stored days and months. For a month that is cut, either its days inside are added, or
+//! the whole month is added and its days outside are subtracted, whichever are fewer.
 
 use chrono::{Days, Months, NaiveDate};
 
@@ -44,7 +43,6 @@ pub fn days(range: DayRange) -> PeriodRange {
     PeriodRange { grain: Granularity::Day, range, is_less: false }
 }
 
-/// The days of a month before and after a part of it.
 fn outside(month: DayRange, part: DayRange) -> impl Iterator<Item = PeriodRange> {
     let before = part.first.pred_opt().map(|last| DayRange { first: month.first, last });
     let behind = part.last.succ_opt().map(|first| DayRange { first, last: month.last });

@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The most tag names that are counted.
 pub const TAGS_MAX: usize = 8;
 
-/// A stored dimension, by its number. Tags have the numbers from [`DimensionSlot::TAG`] on, in the order in which they
-/// were first counted.
+/// A stored dimension, by its number. Tags follow from [`DimensionSlot::TAG`] on, by first count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DimensionSlot(pub u8);
 
@@ -97,7 +96,6 @@ const STORED: [(&str, DimensionSlot); 6] = [
     ("experiment", DimensionSlot::EXPERIMENT),
 ];
 
-/// The dimensions that are not stored in cells.
 const OTHERS: [(&str, Dimension); 4] = [
     ("day", Dimension::Day),
     ("week", Dimension::Week),

@@ -14,8 +14,7 @@ enum FigureFormula {
     PayoutsBy(Measure),
 }
 
-/// Declares [`Figure`] and [`Figures`] from one list. An entry has the figure, its field and type (a count,
-/// an optional count, an optional amount), its name in queries and answers, its heading, and its derivation.
+/// Declares [`Figure`] and [`Figures`] from one list: field and type, name, heading and derivation.
 macro_rules! figures {
     (@type count) => { i64 };
     (@type reported) => { Option<i64> };
@@ -52,8 +51,7 @@ macro_rules! figures {
             }
         }
 
-        /// The figures of a row. A figure is missing if the partner, or every partner, never reported it, or
-        /// if it would divide by zero.
+        /// The figures of a row. One that was never reported, or would divide by zero, is missing.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "camelCase")]
         pub struct Figures {
@@ -70,8 +68,7 @@ macro_rules! figures {
         }
 
         impl Figures {
-            /// Derives the figures. `is_reported` states whether a measure that depends on partners was ever
-            /// reported.
+            /// Derives the figures; `is_reported` states whether a partner ever reported a measure.
             pub fn of(counted: &Measures, is_reported: impl Fn(Measure) -> bool) -> Self {
                 Self {
                     $($field: figures!(@made $told Figure::$figure.value(counted, &is_reported)),)+

@@ -36,8 +36,7 @@ impl<'a> FeedFold<'a> {
         Self { records, count, people: HashMap::new(), sub_types: HashMap::new(), most }
     }
 
-    /// Counts the next records of each company; returns whether there may be more. If the store cannot be
-    /// read, what was counted before stays counted.
+    /// Counts the next records of each company; returns whether there may be more. A failure undoes nothing.
     pub fn round(&mut self) -> Result<bool> {
         let mut more = false;
         for company in companies(&self.records.store) {
@@ -70,7 +69,6 @@ impl<'a> FeedFold<'a> {
         Ok([events.records, payouts.records, completed.len()].contains(&self.most))
     }
 
-    /// Counts an event of a lead, or its reversal, on the day of the event.
     fn happened(&mut self, company: Uuid, happening: &Happening) -> Result<()> {
         // A report may be dated before its lead; it then counts on the lead's day.
         let at = happening.at.max(happening.lead_created_at);
@@ -120,8 +118,7 @@ impl<'a> FeedFold<'a> {
         self.count.add(when, &person, Some(&place), measures);
     }
 
-    /// The details of the event that earned a payout. Both are of one commit, so the event arrived just
-    /// before.
+    /// The details of the event that earned a payout, which arrived just before, in the same commit.
     fn earned_by(&self, company: Uuid, arrival_us: u64, cause: Uuid) -> Option<HappeningDetails> {
         let from_us = arrival_us.saturating_sub(EARNED_WITHIN_US);
         let near = self.records.store.feed_from::<Happening>(Tree::LeadEvents, company, from_us);
@@ -130,8 +127,7 @@ impl<'a> FeedFold<'a> {
         earned.map(|happening| happening.details)
     }
 
-    /// Counts a new table. If it is its lead's first, the lead counts for the partners that have seats at it.
-    /// Its asks and offers count once it is complete.
+    /// Counts a new table, and with its first one the lead for its partners. Asks and offers count later.
     fn submitted(&mut self, when: CompanyTime, happening: &Happening) -> Result<()> {
         let table = happening.cause;
         let head = table.and_then(|table| reading::head(&self.records.store, table).ok().flatten());
@@ -157,9 +153,8 @@ impl<'a> FeedFold<'a> {
         self.table(when.company, head.uuid)
     }
 
-    /// Counts the asks and offers of a complete table on the day of the table. If it is the lead's first
-    /// table and shows no offer, its lead counts as one without offers. An erased lead's table has no answers
-    /// left.
+    /// Counts the asks and offers of a complete table on its day. If it is the lead's first table and shows
+    /// no offer, its lead counts as one without offers. An erased lead's table has no answers.
     fn table(&mut self, company: Uuid, table: Uuid) -> Result<()> {
         let mut answers = Vec::new();
         let read = reading::table_with(self.records, table, |answer| answers.push(answer));
@@ -192,7 +187,6 @@ impl<'a> FeedFold<'a> {
         Ok(())
     }
 
-    /// Counts a lead without offers, in every dimension in which the lead counts.
     fn without_offers(&mut self, company: Uuid, table: &Table) {
         let head = table.head();
         let person = self.person(head.lead);

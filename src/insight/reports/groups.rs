@@ -1,15 +1,13 @@
 //! Sums by group, while a report is made.
 //!
-//! Cells come in the order of their ids. If all possible groups fit, their sums are kept in a dense table,
-//! which needs no look-up; otherwise they are kept in a hash map.
+//! Sums are kept in a dense table if all possible groups fit, otherwise in a hash map.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use super::measure::Measures;
 
-/// A group: the ids of its values in the report's dimensions; 0 for a dimension that the report does not
-/// have.
+/// A group: the ids of its values in the report's dimensions; 0 for a missing dimension.
 pub type GroupIds = [u32; 2];
 
 /// The least id of a dimension's values, and the number of ids from there on.
@@ -100,7 +98,6 @@ impl Groups {
     }
 }
 
-/// The index of a group in a table, if it is within the bounds.
 fn place([(first, rows), (second, width)]: &[IdRange; 2], [one, other]: GroupIds) -> Option<usize> {
     let row = one.checked_sub(*first).filter(|row| row < rows)?;
     let column = other.checked_sub(*second).filter(|column| column < width)?;

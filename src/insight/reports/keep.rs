@@ -31,8 +31,7 @@ impl Projection for Reports {
 }
 
 impl Reports {
-    /// Waits until this process is the one that counts, then reloads the counts that its predecessor has
-    /// written.
+    /// Waits until this process is the one that counts, then reloads its predecessor's counts.
     pub(super) async fn until_it_counts(&self) {
         if self.is_counting() {
             return;
@@ -57,8 +56,7 @@ impl Reports {
     }
 
     /// Counts at most `most` records of each feed for each company and time zone, and writes what is due.
-    /// Returns whether there may be more to count. If the store fails, what was counted since the last write
-    /// is counted again.
+    /// Returns whether there may be more to count. A failed write is counted again.
     pub async fn round(&self, most: usize) -> Result<bool> {
         let _turn = self.turn.acquire().await;
         let mut more = false;
@@ -88,10 +86,8 @@ impl Reports {
         Ok(())
     }
 
-    /// Counts and writes all recorded events before an erasure, since erased records cannot be counted again
-    /// after a crash. After `within`, leaves the rest to the [projection](Projection). Does nothing where
-    /// another process counts; that one writes every few seconds. The future must run to completion. Fails if
-    /// the store did not accept the write.
+    /// Counts and writes all recorded events before an erasure, for at most `within`: after it and a crash
+    /// they could not be counted again. Another process that counts writes by itself. Complete the future.
     pub async fn settle(&self, within: Duration) -> Result<()> {
         let begun = Instant::now();
         while self.is_counting() && self.round(STEP).await? && begun.elapsed() < within {}
@@ -119,8 +115,7 @@ impl Reports {
         Ok(())
     }
 
-    /// Writes the cells of a count, then merges the days and months that have many parts. Fails if the store
-    /// did not accept the write.
+    /// Writes the cells of a count, then merges the days and months that have many parts.
     pub(super) async fn write_count(&self, counted: &RwLock<ReportCount>) -> Result<()> {
         let begun = Instant::now();
         let (space, draft) = {

@@ -69,8 +69,7 @@ impl Measure {
     /// The number of measures.
     pub const COUNT: usize = Self::Suppressed as usize + 1;
 
-    /// The measures that only partners report. A partner that never reports one has no value for it, rather
-    /// than 0.
+    /// The measures that only partners report: missing, not 0, for a partner that never reports one.
     pub const REPORTED: [Self; 3] = [Self::Applied, Self::Funded, Self::Payouts];
 
     /// The reported measure on which this one depends, if any.

@@ -1,35 +1,26 @@
 //! Reports: counts of leads, offers and earnings by day, company, product, partner, tag, rating, state and
 //! experiment, or by any two of these, over any range of days.
 //!
-//! Nothing is counted as it happens. A `fold` follows the feeds of each company in the order of arrival and
-//! adds each record to [`cells`]: by company and day, one cell for each value of each dimension and of each
-//! pair of dimensions. Cells are written seldom and in large batches, as `blocks` of about two bytes a cell,
-//! in one commit with the fold's cursors. Each record is therefore counted exactly once despite crashes, and
-//! a `rebuild` can recount the records at any time. A report sums up the blocks of its months and days and
-//! the cells in memory; its cost does not depend on the number of leads.
+//! A `fold` follows the feeds of each company and adds each record to [`cells`]: by company and day, one cell
+//! for each value of each dimension and of each pair of dimensions. Cells are written in large batches, as
+//! `blocks`, in one commit with the fold's cursors, so a crash neither loses nor repeats a record. A
+//! `rebuild` recounts the records. The cost of a report does not depend on the number of leads.
 //!
 //! # Measures
 //!
-//! [`measure`] lists the measures and the records that they come from.
-//!
-//! An event belongs to the partner whose institution it names, at the table of its offer or else at the
-//! lead's tables. Rating, state and tags are those of the lead when the record is counted; a lead with
-//! several values of a tag counts for each. Under `experiment` a lead counts as `RULE/VARIANT` for each
-//! variant that it drew; a lead in no experiment does not count there and takes no space. Days are those of
-//! the zones in `reports.zones`; each zone has its own count.
+//! [`measure`] lists the measures. An event belongs to the partner whose institution it names, at the table
+//! of its offer or else at the lead's tables. Rating, state and tags are those of the lead when the record is
+//! counted; a lead with several values of a tag counts for each. Under `experiment` a lead counts as
+//! `RULE/VARIANT`. Days are those of the zones in `reports.zones`; each zone has its own count.
 //!
 //! `(none)` stands for a missing value, `(unknown)` for a lead that was erased before it was counted, and
-//! `(other)` for the values of a tag beyond `reports.tag_values`. A figure that a partner has never reported
-//! is missing from its rows, rather than 0. A lead counts in the row of each partner that was sent it, so
-//! rows may add up to more than the whole, which is counted separately.
+//! `(other)` for the values of a tag beyond `reports.tag_values`. A lead counts in the row of each partner
+//! that was sent it, so rows may add up to more than the whole, which is counted separately.
 //!
 //! # Several processes
 //!
-//! On a shared store the leader counts. It starts from the stored counts and, unless it is alone, writes
-//! every few seconds. The other processes report from the stored counts and lag behind by as much.
-//!
-//! Cells outlive the records they were counted from, whether these are dropped for age or erased: they name
-//! no lead.
+//! On a shared store the leader counts, and writes every few seconds. The other processes report from the
+//! stored counts. Cells name no lead, and outlive the records that they were counted from.
 
 mod block;
 mod blocks;
@@ -97,7 +88,6 @@ pub struct Reports {
     counting: Arc<AtomicBool>,
     /// Whether the fold has caught up since the counts were loaded.
     caught_up: Arc<AtomicBool>,
-    /// Serialises counting and writing.
     turn: Arc<Semaphore>,
 }
 
@@ -187,8 +177,7 @@ impl Reports {
         })
     }
 
-    /// The totals of a report, for the console's refresh once a minute; takes no slot of `reports.at_once`.
-    /// `None` while records are being counted again after a crash.
+    /// A report's totals, without a slot of `reports.at_once`; `None` while a crash's records are recounted.
     pub fn totals(&self, query: &ReportQuery) -> Option<figures::Figures> {
         let is_told = !self.is_counting() || self.caught_up.load(Ordering::Acquire);
         self.made(query).ok().filter(|_| is_told).map(|report| report.total)
@@ -228,7 +217,6 @@ impl Reports {
         companies.map(|company| (company.uuid, company.name)).collect()
     }
 
-    /// Reloads a count if another process has written it since.
     fn take_in(&self, counted: &RwLock<ReportCount>) -> Result<(), CommitError> {
         let store = &self.records.store;
         let is_current = {

@@ -9,10 +9,8 @@ pub const NONE: u32 = 1;
 /// The id shared by values beyond the limit.
 pub const OTHER: u32 = 2;
 
-/// The labels of the reserved ids.
 const RESERVED: [&str; 3] = ["(unknown)", "(none)", "(other)"];
 
-/// The label of a value whose record is damaged.
 const LOST: &str = "(lost)";
 
 /// The most bytes of a value with its own id.
@@ -37,8 +35,7 @@ impl Default for Names {
 }
 
 impl Names {
-    /// Adds stored values, the first of which has the id `first`; any gap before it is filled with lost
-    /// values.
+    /// Adds stored values, the first with the id `first`; fills any gap with lost values.
     pub fn load(&mut self, first: u32, stored: Vec<String>) {
         let missing = (first as usize).saturating_sub(self.names.len());
         for name in std::iter::repeat_n(LOST.to_owned(), missing).chain(stored) {

@@ -97,8 +97,7 @@ impl DayRange {
         u32::try_from(months(behind) - months(self.first)).ok()
     }
 
-    /// The previous range to compare with: as many whole months; or the same days of the week before, for the
-    /// beginning of a week; or else as many days.
+    /// The previous range to compare with: as many months, the same days of the week before, or as many days.
     pub fn before(self) -> Option<Self> {
         if self.first.weekday() == Weekday::Mon && self.days() < WEEK_DAYS {
             let earlier = |day: NaiveDate| day.checked_sub_days(Days::new(WEEK_DAYS.unsigned_abs()));
@@ -165,7 +164,6 @@ impl ReportQuery {
     }
 }
 
-/// The stored dimensions that are used, each once.
 fn slots(by: &[Dimension], filters: &[(Dimension, String)]) -> Vec<DimensionSlot> {
     let named = by.iter().chain(filters.iter().map(|(dimension, _)| dimension));
     let mut slots: Vec<DimensionSlot> = named.filter_map(Dimension::slot).collect();

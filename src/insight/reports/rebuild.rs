@@ -48,8 +48,7 @@ pub struct Rebuild {
 }
 
 impl Rebuild {
-    /// Starts with the first time zone. With `rests`, for a running daemon, it pauses after each step for as
-    /// long as the step took, and so uses at most half a core.
+    /// Starts with the first time zone. With `rests`, it uses at most half a core.
     ///
     /// # Errors
     /// The store cannot be read.

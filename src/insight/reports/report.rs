@@ -108,7 +108,6 @@ pub fn report(mut sums: Sums<'_>) -> Result<Report, SumFault> {
     })
 }
 
-/// Moves groups of the previous range to the day, week or month that they are compared with.
 fn moved(groups: Groups, query: &ReportQuery, earlier: DayRange) -> Groups {
     let Some(place) = query.place(Dimension::is_time) else { return groups };
     let months = query.range.whole_months();
@@ -150,7 +149,6 @@ struct RowRenderer<'a> {
 }
 
 impl RowRenderer<'_> {
-    /// Keeps the first rows, in order, and drops the others.
     fn sort(&self, drafts: &mut Vec<DraftRow>) {
         let SortOrder { by, descending } = self.query.order;
         let compare = |one: &DraftRow, other: &DraftRow| -> Ordering {
@@ -208,15 +206,13 @@ impl RowRenderer<'_> {
     }
 }
 
-/// The change of a figure in a row; a ratio without a denominator counts as 0.
 fn change(figure: Figure, row: &DraftRow) -> f64 {
     let weight = |measures| Some(figure.weight(measures)).filter(|weight| *weight != f64::MIN).unwrap_or(0.0);
     weight(&row.now) - weight(&row.before())
 }
 
 impl Report {
-    /// The report as a sheet: for each row its values, then its figures, and with a comparison those of the
-    /// previous range and the changes, absolute and relative.
+    /// A row's values and figures; with a comparison also the previous figures and the changes.
     pub fn sheet(&self) -> Sheet {
         let behind: &[&str] =
             if self.before.is_some() { &["", "Before", "Change", "ChangePart"] } else { &[""] };

@@ -53,7 +53,6 @@ struct Grouping {
     kind: CellDimensions,
     roles: [DimensionRole; 2],
     base: GroupIds,
-    /// The index of the time dimension, if there is one.
     time: Option<(usize, Dimension)>,
 }
 
@@ -78,8 +77,7 @@ impl Sums<'_> {
         Ok(groups)
     }
 
-    /// The ids of the values in a dimension of the report. For time these are its days, or the first days of
-    /// its weeks or months.
+    /// The ids of the values in a dimension: for time the first days of its periods.
     fn bounds(&self, place: usize, range: DayRange) -> IdRange {
         match self.query.by.get(place) {
             None => (0, 1),

@@ -3,8 +3,7 @@
 use super::{ColumnKind, Content, Sheet, SheetColumn, SheetValue, figures};
 
 impl Sheet {
-    /// The sheet as CSV with a header line; missing values are empty, and each value is [`harmless`]. Begins
-    /// with the [`MARK`] if it has non-ASCII letters.
+    /// The sheet as CSV with a header line, each value [`harmless`]. Non-ASCII text begins with the [`MARK`].
     ///
     /// # Errors
     /// It cannot be written.
@@ -56,9 +55,8 @@ pub(super) fn begins_formula(text: &str) -> bool {
     text.starts_with(['=', '+', '-', '@', '\t', '\r'])
 }
 
-/// Escapes a text so that no spreadsheet takes it for a formula and no terminal acts on it: prefixes an
-/// apostrophe and replaces control characters other than line ends and tabs. A timestamp is written in UTC in
-/// the form that spreadsheets read.
+/// Escapes a text so that no spreadsheet takes it for a formula and no terminal acts on it. A timestamp is
+/// written in UTC in the form that spreadsheets read.
 pub fn harmless(value: &str) -> String {
     if let Some((day, time)) = value.strip_suffix('Z').and_then(moment) {
         return format!("{day} {time}");

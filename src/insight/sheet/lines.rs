@@ -29,7 +29,7 @@ pub fn nearest_encoding(name: &str) -> Option<String> {
     other.or_else(|| Some(encoding(&plain)?.name())).map(str::to_lowercase)
 }
 
-/// Stands for bytes that are no letters in the encoding of the file; no text has it (Unicode calls it a noncharacter).
+/// Stands for bytes that are no letters in the encoding of a file; no text has this noncharacter.
 pub const UNREADABLE: char = '\u{ffff}';
 
 /// How files begin that are no text, and what to do about each.
@@ -45,8 +45,8 @@ const NO_TEXTS: [(&[u8], &str); 3] = [
 /// Bytes by which a file is known that is no text.
 const BEGINNING: usize = 4;
 
-/// The text of a file in UTF-8. A mark at its beginning names its encoding, or else the caller does, or else it is UTF-8. Bytes that are
-/// no letters become [`UNREADABLE`]. A file that is no text, or UTF-16 without a mark, is an error that names it.
+/// The text of a file in UTF-8: by its mark, or in the caller's encoding, or as UTF-8. Unreadable bytes
+/// become [`UNREADABLE`]. A file that is no text, or UTF-16 without a mark, is an error that names it.
 pub fn decoded<R: Read>(file: R, encoding: Option<Encoding>) -> Decoded<R> {
     let decoder = encoding.unwrap_or(UTF_8).new_decoder();
     let raw = vec![0; 8 * 1024];
@@ -141,7 +141,6 @@ pub struct TextLines<R> {
     after_return: bool,
     /// Whether a read failed; nothing follows then.
     is_broken: bool,
-    /// Lines read ahead.
     ahead: VecDeque<NumberedLine>,
     /// What to do about unreadable letters.
     advice: &'static str,
@@ -214,7 +213,7 @@ impl<R: Read> TextLines<R> {
         }
     }
 
-    /// The bytes of one more line without its end; of a longer one than a line may be, one byte more than that.
+    /// The bytes of one more line without its end; of a line that is too long, one byte beyond the limit.
     fn bytes(&mut self) -> io::Result<Option<Vec<u8>>> {
         let (mut line, mut found) = (Vec::new(), false);
         loop {
@@ -241,14 +240,14 @@ impl<R: Read> TextLines<R> {
     }
 }
 
-/// Letters that words end with, before a mark: in windows-1252 the two are UTF-8 too, but of letters that no list has.
+/// Letters that words end with, before a mark; in windows-1252 the two are also UTF-8, of unused letters.
 const LAST: &str = "ÆÇÈÉÊËÌÍÒÓÔÕÖÚÛÜÝÞß";
 
 /// Marks behind a word, or within it.
 const MARKS: &str = "‘’“”»–—…";
 
-/// Whether a text was UTF-8 before it was read in an encoding. Each word is judged for itself, since others of the line may be right;
-/// in encodings other than windows-1252, words with quotation marks can be both, so that the line is judged.
+/// Whether a text was UTF-8 before it was read in an encoding. Each word is judged for itself; in encodings
+/// other than windows-1252, words with quotation marks can be both, so the line is judged.
 fn was_utf_8(text: &str, encoding: Encoding) -> bool {
     if encoding != WINDOWS_1252 {
         return is_utf_8(text, encoding);
@@ -262,7 +261,7 @@ fn was_utf_8(text: &str, encoding: Encoding) -> bool {
     words.any(|word| is_utf_8(word, encoding))
 }
 
-/// Whether the bytes that a text has in an encoding are UTF-8 beyond ASCII, so that it was read wrongly. No text of people is both.
+/// Whether a text is UTF-8 read in a wrong encoding: its bytes are UTF-8 beyond ASCII.
 fn is_utf_8(text: &str, encoding: Encoding) -> bool {
     if text.is_ascii() {
         return false;

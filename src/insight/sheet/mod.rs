@@ -1,6 +1,5 @@
-//! A sheet: the columns and rows of an answer. It is made once, beside the answer, and written as CSV, as
-//! Parquet or, by commands, as a table. [`figures`] formats values for people, in commands and on pages
-//! alike; [`rows`] and [`lines`] read the files of operators.
+//! A sheet: the columns and rows of an answer, written as CSV, as Parquet or as a table. [`figures`] formats
+//! values for people; [`rows`] and [`lines`] read the files of operators.
 
 mod csv;
 pub mod figures;
@@ -123,7 +122,6 @@ impl<T: Into<SheetValue>> From<Option<T>> for SheetValue {
     }
 }
 
-/// Implements conversions from texts and numbers.
 macro_rules! values {
     ($($kind:ident: $($of:ty => $made:expr),+;)+) => {
         $($(impl From<$of> for SheetValue {
@@ -139,8 +137,7 @@ values! {
     Number: f64 => f64::from, u32 => f64::from, u64 => |it| it as f64, i64 => |it| it as f64, usize => |it| it as f64;
 }
 
-/// Makes a [`Sheet`] with a row for each item. Each column has a name, a kind unless it is text, and a value.
-/// Bindings shared by several columns may precede them.
+/// Makes a [`Sheet`] with a row for each item. Each column has a name, any kind, and a value.
 #[macro_export]
 macro_rules! sheet {
     ($items:expr, $item:pat => {

@@ -12,8 +12,7 @@ use parquet::schema::types::{Type, TypePtr};
 use super::{ColumnKind, Content, Sheet, SheetColumn};
 
 impl Sheet {
-    /// The sheet as a Parquet file with one row group: texts, counts and times as 64-bit integers, amounts as
-    /// doubles; null for a missing number.
+    /// The sheet as a Parquet file with one row group; a missing number is null.
     ///
     /// # Errors
     /// It cannot be written.

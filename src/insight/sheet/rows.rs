@@ -1,5 +1,4 @@
-//! Reads the rows of an operator's CSV file, as spreadsheets and scripts write it. Every row is either read
-//! as meant or a fault with its line; an unbalanced quotation mark costs only its own line.
+//! Reads the rows of an operator's CSV file. A row is read as meant or is a fault with its line.
 
 use std::cmp::Reverse;
 use std::io::Read;
@@ -53,17 +52,14 @@ pub struct CsvFault {
 /// The rows of a text, without empty ones.
 pub struct CsvRows<R> {
     lines: TextLines<R>,
-    /// The separator, once the first line is read.
     separator: Option<char>,
     /// The number of cells in a row.
     width: Option<usize>,
-    /// The header line.
     named_on: Option<u64>,
     /// Empty cells at the end of the header, which rows may have too.
     surplus: usize,
 }
 
-/// Why a line could not be split.
 enum Unsplit {
     /// A quoted field continues on the next line.
     Open,
@@ -244,8 +240,8 @@ fn unquoted(text: &str) -> Result<(String, &str), Unsplit> {
     }
 }
 
-/// The value of a cell: trims blanks and invisible characters, the formula `="…"` that keeps a value text, and
-/// the apostrophe that [`harmless`](super::harmless) prefixes to a would-be formula.
+/// The value of a cell, without blanks and invisible characters, the formula `="…"` that keeps a value text,
+/// and the apostrophe of [`harmless`](super::harmless).
 fn value(cell: &str) -> &str {
     let cell = trimmed(cell);
     let cell = cell.strip_prefix("=\"").and_then(|text| text.strip_suffix('"')).unwrap_or(cell);
@@ -273,7 +269,7 @@ fn is_date(cell: &str) -> bool {
     })
 }
 
-/// Why a value of a column that holds no dates is not what was typed, where it is a whole date such as `3/3/2026` or `3-Mar-26`.
+/// Why a value of a column without dates is not what was typed, where it is a date such as `3-Mar-26`.
 pub fn made_date(cell: &str) -> Option<&'static str> {
     let parts: Vec<&str> = cell.split(['/', '.', '-', ' ']).filter(|part| !part.is_empty()).collect();
     let &[day, month, year] = &parts[..] else { return None };

@@ -23,8 +23,7 @@ pub struct RecordImport {
     lead_of: HashMap<Uuid, Uuid>,
     look_back_minutes: HashMap<Uuid, u32>,
     waiting: Vec<Commit>,
-    /// The tree of the previous record. A tree is written before the next begins, whose records may depend on
-    /// it.
+    /// The tree of the previous record: a tree is complete before the next, which may depend on it.
     tree: Option<Tree>,
     begun: bool,
     ended: bool,
@@ -94,8 +93,7 @@ impl RecordImport {
         if self.tree.replace(tree) != Some(tree) || self.waiting.len() >= AT_ONCE {
             self.write().await?;
         }
-        // Older exports contain these. Projections read the imported feeds from the beginning, since keyed
-        // hashes change.
+        // Older exports contain these. Projections read the imported feeds from the beginning.
         if tree != Tree::Followers {
             let commit = self.commit(tree, key, payload).ok_or(ImportError::Line)?;
             self.waiting.push(commit);

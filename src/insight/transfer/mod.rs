@@ -1,5 +1,4 @@
-//! Moves a whole store as JSON lines: each record with its tree and key, readable, to be imported into an
-//! empty store.
+//! Moves a whole store as readable JSON lines, to be imported into an empty store.
 //!
 //! ```text
 //! {"offerdExport":1,"personalData":true}
@@ -9,12 +8,9 @@
 //! {"records":3}
 //! ```
 //!
-//! A record whose JSON would not restore the same bytes is exported as hexadecimal, so an import restores
-//! each record byte for byte. The key that derives offer uuids is included, so that issued URLs stay valid;
-//! other keys are not. Keyed hashes are recomputed by the importing store. Left out are the hashes of
-//! clients' idempotency keys, which cannot be recomputed; the data keys, since imported leads get new ones;
-//! the checkpoints of projections, which read the imported feeds from the beginning (they are idempotent);
-//! and short-lived records.
+//! A record whose JSON would not restore the same bytes is exported as hexadecimal. The key that derives
+//! offer uuids is included, so that issued URLs stay valid. Left out are other keys, hashes of idempotency
+//! keys, checkpoints of projections, which start over, and short-lived records.
 
 mod export;
 mod import;

@@ -22,8 +22,7 @@ pub struct AlertBoard(Arc<Mutex<AlertLedger>>);
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AlertsStatus {
-    /// The alerts: first the firing ones, most urgent and youngest first, then the waiting ones, then those
-    /// that have ended.
+    /// The alerts: first the firing ones, most urgent and youngest first, then waiting ones, then ended ones.
     pub alerts: Vec<AlertStatus>,
     /// The receivers.
     pub receivers: Vec<ReceiverStatus>,

@@ -148,8 +148,7 @@ impl Readings {
         }
     }
 
-    /// The growth of each counter over a span. That a counter has not grown enough is known only once the
-    /// whole span was seen.
+    /// The growth of each counter over a span. Too little growth is known only after the whole span.
     fn grown(&self, span: Duration, at: &EvaluationInput, holds: impl Fn(f64) -> bool) -> ConditionResults {
         let told = |(labels, readings): (&Labels, &VecDeque<(i64, f64)>)| {
             let (first, last) = (readings.front()?, readings.back()?);
@@ -175,7 +174,6 @@ impl Readings {
         ConditionResults::from([(Labels::new(), (holds, share))])
     }
 
-    /// Extrapolates a straight line through the readings.
     fn fills(&mut self, of: &str, back: Duration, ahead: Duration, at: &EvaluationInput) -> ConditionResults {
         let Some(level) = at.figures.gauge(of) else { return ConditionResults::new() };
         self.add(Labels::new(), level, None, back, at);

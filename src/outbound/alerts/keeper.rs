@@ -1,5 +1,4 @@
-//! The keeper: a thread that evaluates conditions and notifies receivers. It never blocks a lead, nor a lead
-//! it.
+//! The keeper: a thread that evaluates conditions and notifies receivers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -172,7 +171,6 @@ impl AlertKeeper {
         }
     }
 
-    /// Writes the changes; those that the store does not accept are retried later.
     async fn write(&self) {
         let Some((commit, changes)) = self.board.ledger().unwritten() else { return };
         if let Err(failure) = self.store.commit_within(WRITE_WITHIN, commit).await {

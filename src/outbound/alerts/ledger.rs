@@ -1,5 +1,4 @@
-//! The stored state of alerts and its changes: alerts that fire or have ended, undelivered messages, the last
-//! backup and hourly counts.
+//! The stored state of alerts: firing and ended ones, undelivered messages, the last backup, hourly counts.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -152,8 +151,7 @@ impl AlertLedger {
         }
     }
 
-    /// The next messages for a receiver if they are due and none is in delivery: the oldest, and those of its
-    /// kind after it.
+    /// The next messages for a receiver: if due, the oldest, and those of its kind after it.
     pub(super) fn due(&mut self, name: &str, now_ms: i64) -> Vec<(u64, AlertMessage)> {
         let Some(queue) = self.queues.get_mut(name) else { return Vec::new() };
         let Some((_, first)) = queue.messages.front() else { return Vec::new() };
@@ -167,13 +165,11 @@ impl AlertLedger {
         due
     }
 
-    /// When the next message is due, except for those in delivery.
     pub(super) fn next_due_ms(&self) -> Option<i64> {
         let waiting = self.queues.values().filter(|queue| !queue.busy);
         waiting.filter_map(|queue| Some(queue.messages.front()?.1.next_ms)).min()
     }
 
-    /// Records the result of a delivery. After an error the messages are retried later, or given up.
     pub(super) fn settle(
         &mut self,
         name: &str,
@@ -210,7 +206,6 @@ impl AlertLedger {
         }
     }
 
-    /// Forgets removed receivers, and alerts that ended long ago.
     pub(super) fn sweep(&mut self, settings: &AlertSettings, now_ms: i64) {
         let receivers = names(settings);
         self.queues.retain(|name, queue| {
@@ -257,7 +252,6 @@ impl AlertLedger {
         (!changes.is_empty()).then_some((commit, changes))
     }
 
-    /// Puts back changes that could not be written, unless newer ones exist.
     pub(super) fn write_again(&mut self, changes: Changes) {
         for (key, value) in changes {
             self.unwritten.entry(key).or_insert(value);
@@ -311,8 +305,7 @@ pub async fn note_backup(store: &Store, by: &str, missed: u64) -> Result<(), Com
     write_backup(store, BackupTaken { at_ms: store.now_ms(), by: Some(by.to_owned()), missed }).await
 }
 
-/// Sets the metric of the last backup. A store without one counts from now. Database backups are not taken by
-/// offerd.
+/// Sets the metric of the last backup. A store without one counts from now; databases are left out.
 pub(super) async fn begin_backups(store: &Store) -> Result<(), CommitError> {
     if store.is_shared() || last_backup(store).is_some() {
         note_last_backup(store);
@@ -321,7 +314,6 @@ pub(super) async fn begin_backups(store: &Store) -> Result<(), CommitError> {
     write_backup(store, BackupTaken { at_ms: store.now_ms(), by: None, missed: 0 }).await
 }
 
-/// Sets the metric of the last backup, for a store in files.
 pub(super) fn note_last_backup(store: &Store) {
     if let Some(taken) = last_backup(store).filter(|_| !store.is_shared()) {
         gauge!(BACKUP_AT).set(taken.at_ms as f64 / 1000.0);

@@ -16,9 +16,8 @@ use offerd_base::regular_file::{self, PEM_BYTES_MAX};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Sends a mail to each recipient separately, so that an address that the server refuses does not affect the
-/// others. It succeeds if at least one recipient was accepted and all others were refused permanently; it
-/// then returns the refusals. Fails if the server has not accepted the mail.
+/// Sends a mail to each recipient separately. It succeeds, with the refusals, if at least one recipient was
+/// accepted and all others were refused permanently.
 pub(super) async fn send(settings: &MailSettings, batch: &MessageBatch) -> Result<Option<String>, String> {
     let (message, transport) = (message(settings, batch)?, transport(settings)?);
     let (bytes, from) = (message.formatted(), mailbox(&settings.from)?.email);

@@ -32,7 +32,6 @@ impl AlertMessage {
     }
 }
 
-/// Messages delivered together: all firings, or all ends.
 #[derive(Debug, Clone)]
 pub(super) struct MessageBatch {
     pub receiver: String,

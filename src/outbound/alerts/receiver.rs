@@ -45,8 +45,7 @@ impl Receiver {
         }
     }
 
-    /// Delivers a batch. Returns the recipients that refused it, if others accepted it. Fails if the receiver
-    /// has not accepted it.
+    /// Delivers a batch. Returns the recipients that refused it, if others accepted it.
     pub(super) async fn tell(&self, wire: &Wire, batch: &MessageBatch) -> Result<Option<String>, String> {
         match self {
             Self::Webhook(_, settings) => webhook::send(wire, settings, batch).await.map(|()| None),
@@ -119,7 +118,7 @@ pub fn check_receiver(settings: &AlertSettings, name: Option<&str>) -> Result<()
     Err(format!("there is no receiver `{name}`: `offerd alerts list` shows all{near}"))
 }
 
-/// Sends a firing test alert to all receivers, or to one; only [the result](super::AlertBoard::tried) is recorded.
+/// Sends a test alert to all receivers, or to one; only [the result](super::AlertBoard::tried) is recorded.
 pub async fn try_out(settings: &AlertSettings, only: Option<&str>, now_ms: i64) -> Vec<ReceiverTest> {
     let begun = Alert::begun("OfferdTest", Labels::new(), "this is a test of alert delivery", now_ms);
     let alert = Alert { fired_ms: Some(now_ms), ..begun };

@@ -1,5 +1,4 @@
-//! All alert rules, for the daemon and for Prometheus: `config/prometheus/alerts.yml` is generated from them,
-//! plus OfferdDown.
+//! All alert rules; `config/prometheus/alerts.yml` is generated from them, plus OfferdDown.
 
 use offerd_base::worded;
 use std::time::Duration;
@@ -23,7 +22,6 @@ worded! {
     #[serde(rename_all = "snake_case")]
     pub enum Severity;
 
-    /// Its label value.
     fn word;
 
     /// At once, at any hour.
@@ -50,7 +48,6 @@ pub struct AlertRule {
     /// The section of the handbook's metrics chapter about it.
     pub runbook: &'static str,
     pub(super) condition: AlertCondition,
-    /// The labels that distinguish alerts of this rule.
     pub(super) by: &'static [&'static str],
 }
 

@@ -47,7 +47,6 @@ pub(super) struct ConditionEvaluation<'l> {
 }
 
 impl Alert {
-    /// An alert whose condition holds from now on.
     pub(super) fn begun(name: &str, labels: Labels, summary: &str, now_ms: i64) -> Self {
         let (name, summary) = (name.to_owned(), summary.to_owned());
         Self { name, labels, summary, since_ms: now_ms, fired_ms: None, ended_ms: None, held_ms: now_ms }

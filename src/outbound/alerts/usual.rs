@@ -1,11 +1,9 @@
 //! The usual number of leads in each hour of the week, and the usual share of leads with offers.
 //!
-//! Both are measured by completed live rate tables. Hourly counts of four weeks are stored. The usual number
-//! for an hour is the lower median of the same hour in the last four weeks, where these are known, so a
-//! single week with a campaign or an outage has no effect.
-//!
-//! On a shared store each process writes its counts under a key of its own, and evaluates the sum of all. The
-//! share of leads with offers is judged by each process's own counts since its start.
+//! Both are measured by completed live rate tables. The usual number for an hour is the lower median of the
+//! same hour in the last four weeks, so a single week with a campaign or an outage has no effect. On a shared
+//! store each process writes its own counts and evaluates the sum of all; the share of leads with offers is
+//! judged by its own counts since its start.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -43,9 +41,7 @@ struct BaselineHour {
 
 #[derive(Debug, Default)]
 pub(super) struct AlertBaseline {
-    /// The counts of all processes, by hour since 1970.
     hours: BTreeMap<i64, BaselineHour>,
-    /// This process's share of the latest hours.
     own: BTreeMap<i64, BaselineHour>,
     begun: i64,
     /// The last readings of this process's counters: all tables, and those with offers.
@@ -149,7 +145,6 @@ impl AlertBaseline {
         old.for_each(|(_, key, _)| ledger.remove(key));
     }
 
-    /// The usual number of leads since the last one arrived.
     fn missing(&self, now_ms: i64) -> f64 {
         let first = (self.last_ms / HOUR_MS).max(now_ms / HOUR_MS - WEEK * WEEKS);
         let part = |hour: i64| {
@@ -177,7 +172,6 @@ impl BaselineHour {
     }
 }
 
-/// The stored counts from an hour on, with their hours and keys.
 fn kept_from(store: &Store, hour: i64) -> impl Iterator<Item = (i64, Vec<u8>, BaselineHour)> + use<> {
     let kept = store.scan_from(Tree::Alerts, key(hour), [HOUR]).filter_map(Result::ok);
     let store = store.clone();

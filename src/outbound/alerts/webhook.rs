@@ -13,7 +13,6 @@ use offerd_wire::{Call, CallError, EndpointRules, Pool, PoolRules, Wire};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The wire of alerts; its breakers never block a call.
 pub(super) fn wire() -> Wire {
     outbox::wire(true)
 }

@@ -9,8 +9,7 @@ const GROWTH: u32 = 3;
 pub struct Backoff(pub Duration, pub Duration);
 
 impl Backoff {
-    /// The time of the next attempt in Unix milliseconds, after this many attempts of which the last has just
-    /// failed. Honours the receiver's `retry_after`, up to the longest wait.
+    /// The time of the next attempt in Unix milliseconds. Honours `retry_after`, up to the longest wait.
     pub fn next_ms(self, now_ms: i64, attempts: u32, retry_after: Option<Duration>) -> i64 {
         let wait = self.wait(attempts, retry_after, fastrand::f64());
         now_ms.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX))

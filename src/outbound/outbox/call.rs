@@ -40,8 +40,7 @@ pub fn host(url: Option<&Uri>) -> Result<String, String> {
         .ok_or_else(|| "must be an absolute URL of http or https, without a user".to_owned())
 }
 
-/// The fault of a URL whose host is a forbidden address, worded to follow its key. A host name is checked at
-/// each call.
+/// The fault of a URL whose host is a forbidden address. A host name is checked at each call.
 pub fn forbidden(pool: &Pool, url: &str) -> Option<String> {
     let address = pool.forbids(url)?;
     let allows = format!("`allow_addresses = [\"{address}\"]` allows it");

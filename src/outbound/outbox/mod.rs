@@ -1,6 +1,5 @@
-//! The shared parts of [`postbacks`](crate::postbacks) and [`alerts`](crate::alerts): a thread ([`Worker`]),
-//! signed webhooks ([`webhook`]) and the hosts they may call, secrets ([`secret`]), and the [`Backoff`]
-//! between retries.
+//! The shared parts of [`postbacks`](crate::postbacks) and [`alerts`](crate::alerts): a [`Worker`] thread,
+//! signed webhooks ([`webhook`]), secrets ([`secret`]), and the [`Backoff`] between retries.
 
 mod backoff;
 mod call;

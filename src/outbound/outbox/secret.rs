@@ -1,5 +1,4 @@
-//! Reads secrets each time they are needed, so that a replaced secret takes effect at once. Errors are worded
-//! to follow the secret's key and never contain what was read.
+//! Reads secrets each time they are needed. Errors never contain what was read.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -31,7 +30,6 @@ pub fn read(place: Option<&SecretPlace>) -> Result<Option<String>, String> {
     }
 }
 
-/// The path at which the service manager keeps a credential.
 fn credential(name: &str) -> Result<PathBuf, String> {
     let is_name = matches!(Path::new(name).components().collect::<Vec<_>>()[..], [Component::Normal(_)]);
     if !is_name {

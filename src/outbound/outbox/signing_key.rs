@@ -1,5 +1,4 @@
-//! Signing keys of webhooks, by [Standard Webhooks](https://www.standardwebhooks.com): `v1` signatures,
-//! HMAC-SHA256.
+//! Signing keys of webhooks: HMAC-SHA256, as [Standard Webhooks](https://www.standardwebhooks.com) has it.
 
 use std::fmt;
 

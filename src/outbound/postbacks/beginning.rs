@@ -46,8 +46,7 @@ async fn begin_those_of_now(store: &Store, subscriptions: &Subscriptions) -> Res
     if is_new { store.commit(commit).await } else { Ok(()) }
 }
 
-/// Marks subscriptions whose file is gone, and removes those that have been marked for
-/// `postbacks.vanished_kept`. Returns the failure of the store.
+/// Marks subscriptions whose file is gone, and removes those marked for `postbacks.vanished_kept`.
 pub(super) async fn forget_vanished(store: &Store, subscriptions: &Subscriptions) -> Result<(), CommitError> {
     let declared: Vec<SubscriptionKeys> =
         subscriptions.all().iter().map(|one| PostbackLedger::of(store, one).keys).collect();

@@ -1,5 +1,4 @@
-//! The format of `<name>.toml` in `postbacks.path`, whose name is the subscription's. Validates a file into a
-//! [`Subscription`], or reports all its faults.
+//! The format of `<name>.toml` in `postbacks.path`, validated into a [`Subscription`] or all its faults.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -74,7 +73,6 @@ fn bounds(declared: &Declared, checker: &mut Checker<'_>) {
     checker.tags(&declared.tags);
 }
 
-/// Checks that the host may be called, if it is an address.
 fn address(subscription: &Subscription, url: &str, checker: &mut Checker<'_>) {
     let url = UrlTemplate::uri(url).map(|uri| uri.to_string()).unwrap_or_default();
     match pool(&wire(false), subscription) {
@@ -171,8 +169,7 @@ enum Method {
     Post,
 }
 
-/// A secret: `{ file = "PATH" }` or `{ credential = "NAME" }`. `None` for any other value, which is discarded
-/// since it may be the secret itself.
+/// `{ file = "PATH" }` or `{ credential = "NAME" }`; any other value may be the secret, and is discarded.
 #[derive(Debug, Deserialize)]
 #[serde(from = "toml::Value")]
 struct DeclaredSecret(Option<SecretPlace>);

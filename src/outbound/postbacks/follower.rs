@@ -1,5 +1,4 @@
-//! The task of one subscription: takes in events as a [projection](Projection) of the feed, and sends the due
-//! ones.
+//! The task of one subscription: a [projection](Projection) of the feed that sends the due events.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +25,6 @@ use offerd_wire::{Endpoint, Wire};
 /// The interval between attempts to write while the store does not.
 const WRITE_AGAIN: Duration = Duration::from_secs(1);
 
-/// How long new work is queueing.
 pub(super) type Queueing = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 struct FollowerState {
@@ -43,7 +41,6 @@ pub(super) struct Follower {
     shared: Arc<FollowerState>,
     queueing: Queueing,
     attempts: FuturesUnordered<BoxFuture<'static, (EventPosition, Settled)>>,
-    /// Nothing is sent before this.
     held_until: Option<Instant>,
 }
 
@@ -51,7 +48,6 @@ pub(super) struct Follower {
 type Settled = (Option<PostbackDelivery>, Option<Duration>);
 
 impl Follower {
-    /// Sets up a subscription with its outstanding deliveries. Returns what cannot be set up.
     pub(super) async fn of(
         store: &Store,
         wire: &Wire,
@@ -80,7 +76,6 @@ impl Follower {
         Ok(Self { shared: Arc::new(shared), queueing, attempts, held_until: None })
     }
 
-    /// Runs for as long as the store is open.
     pub(super) async fn run(self) {
         let (shared, queueing) = (Arc::clone(&self.shared), Arc::clone(&self.queueing));
         tokio::select! {
@@ -129,7 +124,6 @@ impl Follower {
         self.held_until = self.held_until.max(pause.map(|pause| Instant::now() + pause));
     }
 
-    /// The next time at which there may be work, besides finished attempts and arrivals.
     fn next_turn(&self) -> Instant {
         let latest = Instant::now() + LOOK_AGAIN;
         if let Some(until) = self.held_until {
@@ -233,8 +227,7 @@ impl FollowerState {
         tried.insert(after).clone()
     }
 
-    /// Retries a write until it succeeds or the store is closed; an unwritten result means the event is sent
-    /// again after a restart. Counts the result.
+    /// Retries a write until it succeeds or the store is closed. Counts the result.
     async fn written(&self, result: &'static str, commit: impl Fn() -> Commit) {
         while let Err(error) = self.ledger.store.commit(commit()).await
             && error != CommitError::Closed

@@ -1,5 +1,4 @@
-//! The keeper: one thread with a task for each active subscription, so that receivers delay neither each
-//! other nor leads.
+//! The keeper: one thread with a task for each active subscription.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -64,7 +63,6 @@ impl PostbackKeeper {
         }
     }
 
-    /// Stops the tasks of changed or removed subscriptions, and starts missing ones.
     async fn take_in(&mut self, in_force: &Subscriptions) {
         let running: Vec<String> = self.tasks.keys().cloned().collect();
         for name in running {

@@ -16,7 +16,6 @@ use offerd_store::entities::{CompanyRecord, LeadRecord};
 use offerd_store::tokens::{Tokens, company_uuid};
 use offerd_store::{Commit, CommitError, FeedKey, ReadError, Store, Tree, codec};
 
-/// The stored records of one subscription. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct PostbackLedger {
     pub(super) store: Store,
@@ -25,7 +24,6 @@ pub(super) struct PostbackLedger {
     pub(super) keys: SubscriptionKeys,
 }
 
-/// A delivery, with the place of its event.
 pub(super) type PlacedDelivery = (EventPosition, PostbackDelivery);
 
 /// Deliveries taken from the feed; valid once the commit is acknowledged.
@@ -52,7 +50,6 @@ impl PostbackLedger {
         Self { store: store.clone(), subscription: Arc::new(subscription.clone()), company, keys }
     }
 
-    /// The cursor in the feed; `None` if it was never set. Fails if it cannot be read.
     pub(super) fn cursor(&self) -> Result<Option<FeedCursor>, CommitError> {
         self.store.read(Tree::Postbacks, self.keys.all(RecordKind::Cursor)).map_err(unreadable)
     }
@@ -61,8 +58,7 @@ impl PostbackLedger {
         self.store.read(Tree::Postbacks, self.keys.all(RecordKind::Tried)).ok().flatten()
     }
 
-    /// The deliveries of a kind, oldest first. Damaged ones are skipped; the store reports them. Fails if the
-    /// disk cannot be read.
+    /// The deliveries of a kind, oldest first. Damaged ones are skipped; the store reports them.
     pub(super) fn deliveries(&self, what: RecordKind) -> Result<Vec<PlacedDelivery>, CommitError> {
         let mut deliveries = Vec::new();
         for record in self.store.scan(Tree::Postbacks, self.keys.all(what)) {
@@ -75,14 +71,12 @@ impl PostbackLedger {
         Ok(deliveries)
     }
 
-    /// The deliveries that are outstanding or requeued. Fails if the disk cannot be read.
     pub(super) fn outstanding(&self) -> Result<Vec<PlacedDelivery>, CommitError> {
         Ok([self.deliveries(RecordKind::Outstanding)?, self.deliveries(RecordKind::PutBack)?].concat())
     }
 
     /// The arrival time up to which events can be taken in; `None` if there are none. All events up to it are
-    /// readable, in any volume, once a commit begun after this call is acknowledged. Fails if the disk cannot
-    /// be read.
+    /// readable once a commit begun after this call is acknowledged.
     pub(super) fn news(&self) -> Result<Option<u64>, CommitError> {
         let Some(cursor) = self.cursor()? else { return Ok(None) };
         let start = FeedKey::first_at(self.company.uuid, cursor.next_us).to_bytes();
@@ -91,8 +85,7 @@ impl PostbackLedger {
         if in_feed || again() { self.store.closed_us().map(Some).map_err(unreadable) } else { Ok(None) }
     }
 
-    /// Takes the matching events that arrived up to `until_us`, and requeued deliveries: at most `room`,
-    /// except that events that arrived together stay together. Fails if the cursor cannot be read.
+    /// Takes matching events up to `until_us`, and requeued deliveries: at most `room`, but whole instants.
     pub(super) fn take(&self, until_us: u64, room: usize) -> Result<Option<TakenDeliveries>, CommitError> {
         let Some(before) = self.cursor()? else { return Ok(None) };
         let now_ms = self.store.now_ms();
@@ -145,16 +138,14 @@ impl PostbackLedger {
         Ok(!self.subscription.reads_tags() || self.tags(lead)?.is_some_and(fits))
     }
 
-    /// The client tags of a lead; `None` if it is erased or unreadable.
     fn tags(&self, lead: Uuid) -> Result<Option<ClientTags>, CommitError> {
         let Some(bytes) = self.readable(Tree::Leads, lead.as_bytes())? else { return Ok(None) };
         let record = self.store.decode_json::<LeadRecord>(Tree::Leads, lead.as_bytes(), &bytes).ok();
         Ok(record.map(|record| record.lead.client_tags.clone().unwrap_or_default()))
     }
 
-    /// The event of a delivery, with its lead's client tags if the URL needs them. `None` if the event was
-    /// dropped for age, is damaged, or needs client tags of an erased lead. Fails if the disk cannot be read;
-    /// the event may exist.
+    /// The event of a delivery, with client tags if the URL needs them. `None` if the event was dropped for
+    /// age, is damaged, or needs client tags of an erased lead.
     pub(super) fn find(
         &self,
         place: EventPosition,
@@ -181,8 +172,7 @@ impl PostbackLedger {
         }
     }
 
-    /// The commit after an attempt: removes the delivery from the outstanding ones unless it stays or becomes
-    /// a dead letter, and records the result of the call.
+    /// The commit after an attempt, with its result and what becomes of the delivery.
     pub(super) fn settled(
         &self,
         place: EventPosition,
@@ -202,8 +192,7 @@ impl PostbackLedger {
         commit
     }
 
-    /// Removes dead letters that are too old, and the oldest ones beyond `most`. Returns the numbers removed
-    /// and left. Returns the failure of the store.
+    /// Removes dead letters that are too old, or beyond `most`. Returns the numbers removed and left.
     pub(super) async fn sweep(&self, most: usize, kept: Duration) -> Result<(usize, usize), CommitError> {
         let kept_ms = i64::try_from(kept.as_millis()).unwrap_or(i64::MAX);
         let since_ms = self.store.now_ms().saturating_sub(kept_ms);

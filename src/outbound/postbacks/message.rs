@@ -19,7 +19,6 @@ pub struct PostbackMessage {
     pub event: LeadEvent,
 }
 
-/// The body of a webhook, as Standard Webhooks recommends it.
 #[derive(Serialize)]
 struct WebhookBody<'m> {
     r#type: EventType,

@@ -1,28 +1,20 @@
-//! Postbacks: the events of a company's leads are pushed to it, as signed webhooks or as calls of a URL with
-//! macros.
+//! Postbacks: pushes the events of leads to their companies, as signed webhooks or URLs with macros.
 //!
 //! # From an event to its receiver
 //!
-//! 1. A file of `postbacks.path` is a [`Subscription`]: which events of which company, where to, and how.
-//!    `check` has its format and finds every fault, [`Subscriptions`] holds those in force. [`begin`]
-//!    stores where a new one starts.
-//! 2. Each subscription has a task (`follower`) on the single thread of the `keeper`, apart from the threads
-//!    of leads. It follows the feed of lead events (`ledger`): one commit adds the arrived events to the
-//!    outstanding deliveries and moves the cursor. At the limit of outstanding deliveries the cursor waits;
-//!    the feed is durable.
-//! 3. The `outbox` decides which delivery is due: only the oldest of each lead, so that a receiver gets the
-//!    events of a lead in the order of arrival.
+//! 1. A file of `postbacks.path` is a [`Subscription`]. `check` has its format and finds every fault,
+//!    [`Subscriptions`] holds those in force. [`begin`] stores where a new one starts.
+//! 2. Each subscription has a task (`follower`) on the single thread of the `keeper`. It follows the feed of
+//!    lead events (`ledger`): one commit adds the arrived events to the outstanding deliveries, up to a
+//!    limit, and moves the cursor.
+//! 3. The `outbox` decides which delivery is due: the oldest of each lead, so its events arrive in order.
 //! 4. A `message` is built from the event in the newer form of the feed, signed or filled in
 //!    (`url_template`), and sent over the [wire](offerd_wire) (`sender`).
 //! 5. A 2xx answer removes the delivery. Anything else is retried with [backoff](crate::outbox::Backoff).
-//!    After `give_up_after` the delivery becomes a dead letter (`dead_letters`), which no longer blocks its
-//!    lead and can be sent again.
+//!    After `give_up_after` the delivery becomes a dead letter (`dead_letters`), which can be sent again.
 //!
-//! On a shared store the leader sends; the status is stored, so that every process can show it.
-//!
-//! Delivery is at least once, whatever crashes: the id of a message stays the same, so the receiver can
-//! detect duplicates. An outstanding delivery refers to a lead and a place in the feed, and contains no data
-//! of either.
+//! On a shared store the leader sends. Delivery is at least once: the id of a message stays the same, so the
+//! receiver can detect duplicates. An outstanding delivery contains no data of its lead and event.
 
 mod beginning;
 mod check;

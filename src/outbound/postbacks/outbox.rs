@@ -1,7 +1,4 @@
-//! The outbox: decides which delivery of a subscription is due. Only the oldest of each lead is, and one at a
-//! time.
-//!
-//! Pure: the caller passes the time.
+//! The outbox: decides which delivery is due, of each lead only the oldest. Pure: the caller passes the time.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -28,7 +25,6 @@ impl Outbox {
         self.line_up(lead);
     }
 
-    /// Takes the next due delivery and marks it as in progress.
     pub(super) fn next(&mut self, now_ms: i64) -> Option<(EventPosition, PostbackDelivery)> {
         let (due_ms, place) = *self.waiting.first()?;
         if due_ms > now_ms {
@@ -59,12 +55,10 @@ impl Outbox {
         self.line_up(lead);
     }
 
-    /// When the next delivery is due, in Unix milliseconds.
     pub(super) fn due_ms(&self) -> Option<i64> {
         self.waiting.first().map(|(due_ms, _)| *due_ms)
     }
 
-    /// When the delivery that has waited longest was taken in, in Unix milliseconds.
     pub(super) fn oldest_ms(&self) -> Option<i64> {
         self.deliveries.values().map(|delivery| delivery.taken_ms).min()
     }

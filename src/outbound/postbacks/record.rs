@@ -1,7 +1,6 @@
 //! The records of a subscription: its cursor, its outstanding deliveries, its dead letters.
 //!
-//! A key begins with the subscription's name, a zero byte and the company's uuid; the next byte is the kind
-//! of record.
+//! A key is the subscription's name, a zero byte, the company's uuid, and the kind of record.
 
 use std::fmt;
 
@@ -25,7 +24,6 @@ pub(super) enum RecordKind {
     Tried = b's',
 }
 
-/// The place of an event: its record in the company's feed, and its index there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct EventPosition {
     /// The arrival time of its record, in microseconds since 1970.
@@ -62,7 +60,6 @@ impl SubscriptionKeys {
         Self([subscription.as_bytes(), &[0], company.as_bytes()].concat())
     }
 
-    /// The key set that a key belongs to.
     pub(super) fn around(key: &[u8]) -> Option<Self> {
         let name = key.iter().position(|byte| *byte == 0)?;
         key.get(..name + 17).map(|keys| Self(keys.to_vec()))

@@ -26,7 +26,6 @@ pub(super) struct Sent {
     pub held_back: bool,
 }
 
-/// Opens the endpoint of a subscription's receiver. Returns what cannot be set up.
 pub(super) fn open(wire: &Wire, of: &Subscription, settings: &PostbackSettings) -> Result<Endpoint, String> {
     let breaker = BreakerRules {
         open_for: settings.first_backoff,
@@ -67,7 +66,6 @@ pub(super) async fn send_once(subscription: &Subscription, call: Call) -> Result
     })
 }
 
-/// The connection pool of the receiver. Fails on an invalid entry of `allow_addresses`.
 pub(super) fn pool(wire: &Wire, subscription: &Subscription) -> Result<Pool, String> {
     let rules = pool_rules(subscription.timeout, &subscription.allow_addresses);
     wire.pool(&format!("postbacks/{}", subscription.name), rules)

@@ -53,8 +53,7 @@ impl PostbackTarget {
 }
 
 impl Subscription {
-    /// Whether the event itself matches. A reversal is not sent to a URL without a macro for it: it would
-    /// look like the event again.
+    /// A reversal is not sent to a URL without a macro for it: it would look like the event again.
     pub(super) fn wants(&self, event: &LeadEvent) -> bool {
         let can_be_told =
             self.template().is_none_or(|url| event.event_deleted_at.is_none() || url.tells_taken_back());
@@ -88,8 +87,7 @@ impl Subscription {
         has_named && has_all
     }
 
-    /// The call for an event, signed at the current time; `None` if the URL contains a client tag that the
-    /// lead lacks.
+    /// The call for an event, signed at the current time; `None` if the lead lacks a client tag of the URL.
     pub(super) fn call(&self, message: &PostbackMessage, tags: Option<&ClientTags>) -> Option<Call> {
         match &self.way {
             PostbackTarget::Webhook { url, keys } => {

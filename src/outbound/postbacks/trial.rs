@@ -49,8 +49,7 @@ impl Trial {
     }
 }
 
-/// Sends a test event for a subscription, and returns the answer. The event is marked as a test, its lead
-/// does not exist, and nothing is stored.
+/// Sends a test event for a subscription, without a lead and without storing anything.
 ///
 /// # Errors
 /// It cannot be built: a key is missing, which is possible only while paused.
@@ -100,7 +99,6 @@ fn event() -> LeadEvent {
     }
 }
 
-/// The value `test` for each client tag in the URL.
 fn tags(subscription: &Subscription) -> ClientTags {
     ClientTags(subscription.named_tags().map(|key| (key.to_owned(), vec!["test".to_owned()])).collect())
 }

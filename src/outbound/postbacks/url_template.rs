@@ -1,5 +1,4 @@
-//! URLs with macros, as affiliate networks define them:
-//! `https://track.example/pb?cid={clientTag.clickid}&payout={payout}`.
+//! URLs with macros: `https://track.example/pb?cid={clientTag.clickid}&payout={payout}`.
 
 use hyper::Uri;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -8,7 +7,6 @@ use super::message::PostbackMessage;
 use offerd_base::declaration::{did_you_mean, nearest};
 use offerd_model::ClientTags;
 
-/// The prefix of a client tag's macro.
 const CLIENT_TAG: &str = "clientTag.";
 
 /// The value of a macro; `None` if the event has none.
@@ -77,7 +75,6 @@ impl UrlTemplate {
         if faults.is_empty() { Ok(Self(pieces)) } else { Err(faults) }
     }
 
-    /// The URL for an event; `None` if the lead lacks a client tag in it.
     pub(super) fn filled(&self, message: &PostbackMessage, tags: Option<&ClientTags>) -> Option<String> {
         let mut url = String::new();
         for piece in &self.0 {

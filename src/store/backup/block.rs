@@ -6,7 +6,6 @@ use super::super::trees::Tree;
 
 pub(super) const VERSION: u32 = 1;
 
-/// The first line of a file, up to the version.
 pub(super) const MAGIC: &str = "offerd backup ";
 
 pub(super) const BLOCK_BYTES: usize = 256 * 1024;
@@ -61,10 +60,8 @@ impl BlockKind {
     }
 }
 
-/// The head of a block, in the clear.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BlockHeader {
-    /// The kind; `None` if the byte is unknown.
     pub(super) kind: Option<BlockKind>,
     pub(super) records: u32,
     pub(super) length: usize,

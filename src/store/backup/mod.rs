@@ -2,7 +2,7 @@
 //!
 //! # How it captures one instant
 //! The store has no snapshots. But every write goes through `Records::apply`, one batch after another, and
-//! there a backup observes the writes (`tap`):
+//! there a backup observes the writes (`write_observer`):
 //!
 //! 1. Between two batches, the backup starts to observe. From now on, each batch is also recorded after it is
 //!    applied.
@@ -11,13 +11,10 @@
 //! 3. After the last record, the backup stops observing between two batches. It writes the last changes, and
 //!    the file of the store's keys as of that moment.
 //!
-//! A reader that applies the blocks in order has the store as of the instant of step 3. A change before step
-//! 1 was read. A change after its record was read comes later in the file. A change that was both read and
-//! recorded is applied twice, with the same result: the last change of each record wins. A commit is one
-//! batch, so it is included whole or not at all. Everything acknowledged before the start is included.
+//! A reader that applies the blocks in order has the store as of step 3. A change that was both read and
+//! recorded is applied twice, with the same result. A commit is one batch, so it is whole or absent.
 //!
-//! Memory is bounded: a block, and the changes recorded while a block was on its way. If the reader is so
-//! slow that these exceed `CHANGES_BYTES_MAX`, the backup fails and the store goes on.
+//! Memory is bounded: if the recorded changes exceed `CHANGES_BYTES_MAX`, the backup fails, not the store.
 //!
 //! # The file
 //! ```text
@@ -33,9 +30,8 @@
 //! end      kind '.'  body = sealed count of the blocks before it u64 BE
 //! ```
 //!
-//! Each backup has a key of its own, sealed by the master key. A block is sealed for its position, so without
-//! the master key none can be changed, moved, left out or inserted. A damaged store can be backed up too:
-//! unreadable records are copied as stored and counted in the clear. Checksums locate damage without a key.
+//! Each backup has a key of its own, sealed by the master key. A block is sealed for its position: none can
+//! be moved, left out or inserted. Unreadable records are copied as stored, and counted.
 //!
 //! A [`Restore`] builds the store beside its place and moves it there once everything is verified and synced.
 
@@ -50,4 +46,4 @@ pub use self::restore::{Restore, RestoreError};
 pub use self::scanner::{BackupSummary, Scanner};
 pub use self::writing::Backup;
 pub use super::disk::for_each_piece;
-pub use super::tap::BackupError;
+pub use super::write_observer::BackupError;

@@ -86,7 +86,6 @@ impl Building {
         Ok(())
     }
 
-    /// Syncs the volumes of the final list, opens the store as usual, and moves it to its place.
     fn complete(mut self) -> Result<CheckReport, RestoreError> {
         let path = self.place.path().to_owned();
         self.begins.entry(BASE).or_default();

@@ -102,7 +102,6 @@ impl Scanner {
         }
     }
 
-    /// Reads more of the file and passes on each complete block.
     pub(super) fn push_to<E: From<BackupFault>>(
         &mut self,
         bytes: &[u8],
@@ -139,7 +138,6 @@ impl Scanner {
         Ok(true)
     }
 
-    /// The next block, once it has arrived completely.
     fn next(&mut self) -> Result<Option<BackupBlock>, BackupFault> {
         if self.ended && !self.arrived.is_empty() {
             return Err(self.damaged(None, BlockDamage::Trailing));
@@ -173,7 +171,6 @@ impl Scanner {
         Ok(Some(block))
     }
 
-    /// Reads the heading and opens the key of the backup.
     fn open(&mut self, body: &[u8]) -> Result<Option<Vec<u8>>, BackupFault> {
         let damaged = |scanner: &Self| scanner.damaged(Some(BlockKind::Heading), BlockDamage::Content);
         let body: &[u8; HEADING] = body.try_into().map_err(|_| damaged(self))?;

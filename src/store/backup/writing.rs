@@ -15,9 +15,9 @@ use super::super::manifest::FORMAT;
 use super::super::records::StoredRecords;
 use super::super::sealing::key::SealKey;
 use super::super::sealing::master_key::MasterKey;
-use super::super::tap::BackupError;
 use super::super::trees::Tree;
 use super::super::volume_number::Number;
+use super::super::write_observer::BackupError;
 use super::block::{self, BLOCK_BYTES, BlockKind, MAGIC, VERSION};
 
 /// A backup in progress: call [`step`](Self::step) until it returns `None`. Otherwise the file is incomplete.
@@ -39,7 +39,7 @@ pub struct Backup {
 impl Backup {
     /// Begins a backup, which includes everything acknowledged so far.
     pub(crate) fn begin(records: Arc<StoredRecords>) -> Result<Self, BackupError> {
-        records.still(|| records.tap.begin())?;
+        records.still(|| records.observer.begin())?;
         let master = records.sealing().master_key();
         let (volumes, key) = (records.volumes().numbers().into(), SealKey::random());
         let (is_whole, missed, broken, number) = Default::default();
@@ -76,9 +76,8 @@ impl Backup {
         Ok([format!("{MAGIC}{VERSION}\n").as_bytes(), &block].concat())
     }
 
-    /// A block of records of one tree, then the changes made so far; `None` after the last record.
-    ///
-    /// Each block starts a new walk: an iterator could return values older than the changes already written.
+    /// A block of records, then the changes made so far; `None` after the last record. Each block starts a
+    /// new walk: an iterator could return values older than the changes already written.
     fn copied(&mut self) -> Result<Option<Vec<u8>>, BackupError> {
         let mut text = Vec::with_capacity(BLOCK_BYTES);
         let mut records = 0;
@@ -125,7 +124,7 @@ impl Backup {
         let records = Arc::clone(&self.records);
         let (changes, volumes, keys) = records.still(|| {
             let changes = self.changes();
-            records.tap.end();
+            records.observer.end();
             (changes, records.volumes().begins(), records.sealing().key_file_text(&self.master))
         });
         if let Some(failure) = self.records.latch().failure() {
@@ -159,10 +158,9 @@ impl Backup {
         bytes
     }
 
-    /// The changes made since the last call, as blocks.
     fn changes(&mut self) -> Result<Vec<u8>, BackupError> {
         let mut bytes = Vec::new();
-        let mut changes = self.records.tap.take()?.into_iter().peekable();
+        let mut changes = self.records.observer.take()?.into_iter().peekable();
         while changes.peek().is_some() {
             let mut text = Vec::new();
             let mut records = 0;
@@ -191,7 +189,7 @@ fn disk(error: DiskError) -> BackupError {
 impl Drop for Backup {
     fn drop(&mut self) {
         if !self.is_whole {
-            self.records.tap.end();
+            self.records.observer.end();
         }
     }
 }

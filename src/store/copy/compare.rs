@@ -1,6 +1,4 @@
-//! Compares both sides by the number of records in each tree and the sum of the digests of their keys and
-//! payloads. The sum does not depend on the order in which a side is read. In a tree that differs, the
-//! records are compared one by one.
+//! Compares both sides by record count and digest sum of each tree; where these differ, record by record.
 
 use std::collections::BTreeMap;
 
@@ -124,7 +122,6 @@ fn digest(tree: Tree, (sled_key, payload): &KeyedPayload) -> u128 {
     u128::from_be_bytes(*digest.first_chunk().expect("a digest has 32 bytes"))
 }
 
-/// The first record of a tree that is missing on one side, or has another payload there.
 fn first_difference(
     source: &impl CopySide,
     target: &impl CopySide,

@@ -26,7 +26,6 @@ pub(super) struct FilesSide {
 }
 
 impl FilesSide {
-    /// An existing store, locked from now on.
     pub(super) fn source(options: &StoreOptions, master: MasterKey) -> Result<Self, CopyError> {
         let mut files = Self::target(options, master);
         if !open::exists(&options.path) {
@@ -36,7 +35,6 @@ impl FilesSide {
         Ok(files)
     }
 
-    /// A store that may not exist yet.
     pub(super) fn target(options: &StoreOptions, master: MasterKey) -> Self {
         Self { options: options.clone(), master, opened: None }
     }
@@ -54,7 +52,6 @@ impl FilesSide {
         self.opened.as_mut().expect("it is opened before it is written")
     }
 
-    /// The change that writes a record into its volume.
     fn change(&self, (sled_key, payload): KeyedPayload) -> Result<RecordChange, CopyError> {
         let (tree, key) = tree_of(&sled_key, &self.place())?;
         let records = &self.opened().records;

@@ -23,7 +23,6 @@ const KEY: &[u8] = b"copying";
 /// The file that marks a directory without records.
 const CLAIM: &str = "copying";
 
-/// The source and the progress of a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Marker {
     /// The identity of the source, shared by all of its copies.
@@ -85,7 +84,6 @@ pub(super) fn release(directory: &Path) -> io::Result<()> {
     disk::remove_file(&directory.join(CLAIM))
 }
 
-/// Refuses a directory with a copy that has begun and has no record yet.
 pub(crate) fn refuse_claimed(directory: &Path) -> Result<(), StoreError> {
     let is_claimed = directory.join(CLAIM).try_exists();
     refuse_if(is_claimed.map_err(|source| io_error(directory, source))?)

@@ -3,10 +3,9 @@
 //! 1. Both sides must be free: the files are locked, and no node is alive in the database. The target is
 //!    empty, or has an unfinished copy of the same store.
 //! 2. The sealed keys are copied as stored, so both sides open with the same master key.
-//! 3. Records are copied as stored, framed and sealed, in batches. Each batch is one transaction, or one
-//!    entry of the journal, and includes a marker with the progress. An interrupted copy continues after the
-//!    marker. A store with a marker is not opened. The marker comes before anything else; in files it is a
-//!    file of its own until there is a record.
+//! 3. Records are copied as stored, in batches. Each batch is one transaction, or one entry of the journal,
+//!    and includes a marker with the progress, from which an interrupted copy continues. A store with a
+//!    marker is not opened.
 //! 4. Both sides are read and compared, tree by tree (`compare`). The marker goes only if they are equal.
 //!
 //! # Differences between the sides
@@ -69,8 +68,7 @@ pub struct Copied {
 
 /// Copies the store between the directory of the options and a database. Once this returns `Ok` with an equal
 /// [comparison](StoreComparison::is_equal), all records are durable on the other side; the source is
-/// unchanged. Blocks while both sides are read completely. A retry after an error continues after the part
-/// already copied.
+/// unchanged. Blocks. A retry after an error continues where it stopped.
 pub fn copy(
     options: &StoreOptions,
     database: &PostgresSettings,
@@ -148,7 +146,6 @@ impl<T: CopySide> StartedCopy<T> {
         Ok(Copied { is_resumed: self.is_resumed, written, compared })
     }
 
-    /// Copies the rest and counts it.
     fn transfer(
         &mut self,
         source: &impl CopySide,

@@ -16,10 +16,8 @@ pub(super) trait CopySide {
     /// Its name in messages.
     fn place(&self) -> String;
 
-    /// The parts that it is read in, in order.
     fn parts(&self) -> Vec<u32>;
 
-    /// All entries of a part after a key, in key order.
     fn entries(&self, part: u32, after: Vec<u8>) -> EntryWalk;
 
     /// The records of a part after a key that are to be copied.
@@ -29,7 +27,6 @@ pub(super) trait CopySide {
         copied.map(|entry| payload(entry?, &self.place()))
     }
 
-    /// The payloads of these keys, in order; `None` for a missing one.
     fn payloads(&self, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, CopyError>;
 
     /// The approximate size of all records, bytes.
@@ -57,7 +54,6 @@ pub(super) trait CopySide {
     /// Writes records and the marker atomically. Without a marker, the copy is finished.
     fn write(&mut self, records: Vec<KeyedPayload>, marker: Option<&Marker>) -> Result<(), CopyError>;
 
-    /// Target only: ends the writing.
     fn finish(&mut self) -> Result<(), CopyError> {
         Ok(())
     }

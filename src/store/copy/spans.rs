@@ -1,5 +1,4 @@
-//! Plans the volumes for records from a database, which has none. A volume lasts until the records of its
-//! time, where they are kept by time, reach the size or age limit of the embedded engine's volumes.
+//! Plans volumes for records from a database. A volume lasts until its size or age limit.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +47,6 @@ fn begins(hours: &BTreeMap<u64, u64>, volume_bytes: u64, volume_age_ms: u64) -> 
     begins
 }
 
-/// The volume of a lead, by the key of its data key.
 pub(super) fn of_lead(volumes: &Volumes, place: &[u8]) -> Number {
     let last = || volumes.last().map_or(1, |(last, _)| last);
     let ms = data_key::lead_at(place).and_then(uuid_ms);

@@ -1,15 +1,11 @@
 //! The write-ahead journal: a group of commits becomes durable here, before it is written anywhere else.
 //!
-//! Making a group durable at its final place takes a sync of each file. So a group is first appended to one
-//! preallocated file and synced, which is one write and one `fdatasync`. Then it is appended to the [record
+//! A group is appended to one preallocated file and synced, then appended to the [record
 //! files](super::record_file), which the system may write back at any time. A [checkpoint](super::checkpoint)
-//! syncs them now and then, and recycles the [segments](segment) that have become obsolete. A segment begins
-//! with the positions up to which the record files were written at that moment. Changes behind these
-//! positions that a crash kept from the record files are in the remaining segments, and are appended anew, in
-//! order, when the store is opened. Replaying a change twice is harmless, since a change states the whole
-//! record, not a difference.
+//! syncs those now and then, and recycles obsolete [segments](segment). A segment begins with the lengths of
+//! the record files at that moment. When the store is opened, later changes are appended anew, in order.
+//! Replaying a change twice is harmless: it states the whole record.
 //!
-//! The journal also makes a group atomic when its records lie in several places.
 
 mod replay;
 mod segment;
@@ -25,8 +21,7 @@ use self::segment::{Segment, path_of};
 use super::changes::{self, RecordChange};
 use super::disk::{self, SyncFault};
 
-/// Size of a segment in bytes, after which the next one begins. A start after a crash reads about twice as
-/// much at most.
+/// Size of a full segment in bytes. A start after a crash reads about twice as much at most.
 pub(super) const SEGMENT_BYTES: u64 = 8 * 1024 * 1024;
 
 const SPARES: usize = 2;
@@ -38,7 +33,6 @@ pub(super) struct Journal {
     directory: PathBuf,
     segment: Segment,
     fault: SyncFault,
-    /// The body of the current group; kept to reuse its allocation.
     body: Vec<u8>,
 }
 
@@ -51,16 +45,14 @@ impl Journal {
         store.join("journal")
     }
 
-    /// Begins a journal after the [replayed](JournalReplay) segments, which are obsolete: the volumes are durable up
-    /// to these positions.
+    /// Begins after the obsolete, [replayed](JournalReplay) segments; volumes are durable up to `positions`.
     pub(super) fn begin(replay: JournalReplay, fault: SyncFault, positions: &[Position]) -> io::Result<Self> {
         let JournalReplay { directory, next, .. } = replay;
         disk::make_directory(&directory)?;
         for file in segments(&directory)? {
             Closed(file).retire()?;
         }
-        // A segment that was never closed must not come back beside the next, or its end would seem to be
-        // missing.
+        // An unclosed segment must not come back beside the next: its end would seem to be missing.
         disk::sync_directory(&directory)?;
         let segment = begun(&directory, next, positions)?;
         Ok(Self { directory, segment, fault, body: Vec::new() })
@@ -90,8 +82,7 @@ impl Journal {
         self.segment.end >= SEGMENT_BYTES
     }
 
-    /// Begins the next segment, and returns the current one. Call it when every group was appended to the
-    /// record files, which are then written up to these positions.
+    /// Begins the next segment, and returns the current one, all of whose groups are in the record files.
     pub(super) fn roll(&mut self, positions: &[Position]) -> io::Result<Closed> {
         // Its end is on the disk before the next segment exists, so that a crash leaves no unnoticed gap.
         self.segment.append(&[])?;
@@ -101,8 +92,7 @@ impl Journal {
         Ok(full)
     }
 
-    /// Whether the disk accepts writes and keeps them: tries it on a probe file in the journal's directory,
-    /// which is recreated if it is gone.
+    /// Whether the disk accepts and keeps writes: tries a probe file in the journal's directory.
     pub(super) fn probe(&self) -> io::Result<()> {
         disk::make_directory(&self.directory)?;
         let path = self.directory.join("probe");
@@ -112,8 +102,7 @@ impl Journal {
         fs::remove_file(&path)
     }
 
-    /// Removes every segment and begins a new file. Call it when everything that the record files received is
-    /// durable, up to these positions: changes they did not receive must not come back.
+    /// Begins a new file in place of every segment. All that the record files received must be durable.
     pub(super) fn renew(&mut self, positions: &[Position]) -> io::Result<()> {
         for file in segments(&self.directory)? {
             fs::remove_file(file)?;

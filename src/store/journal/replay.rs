@@ -11,7 +11,6 @@ use super::segment::{self, Contents, Position};
 use super::{SPARE, files, segments};
 use offerd_base::telemetry::metrics::STORE_BROKEN_RECORDS;
 
-/// Directory for damaged segments, in the store's directory.
 const SET_ASIDE: &str = "damaged";
 
 #[derive(Debug)]
@@ -20,11 +19,9 @@ pub(crate) struct JournalSummary {
     pub(crate) positions: Option<Vec<Position>>,
     /// Whether everything written since then is intact.
     pub(crate) is_whole: bool,
-    /// Whether the journal has any content, sound or damaged.
     pub(crate) is_there: bool,
 }
 
-/// The segments that a crash has left.
 #[derive(Debug)]
 pub(crate) struct JournalReplay {
     pub(super) directory: PathBuf,
@@ -45,7 +42,6 @@ impl JournalReplay {
         Ok(Self { directory, next: last.map_or(1, |last| last + 1), left })
     }
 
-    /// Summarises the segments before any change is replayed.
     pub(crate) fn look(&self) -> io::Result<JournalSummary> {
         let mut looked = JournalSummary { positions: None, is_whole: !self.left.is_empty(), is_there: false };
         for (nth, file) in self.left.iter().enumerate() {
@@ -74,8 +70,7 @@ impl JournalReplay {
         Ok(contents)
     }
 
-    /// Passes each group to `take`, in order, and counts them; `damaged` gets each damaged file before its
-    /// groups, with the first place of damage. Changes nothing.
+    /// Passes each group to `take`, in order, and counts them; `damaged` gets each damaged file first.
     pub(crate) fn read(
         &self,
         mut damaged: impl FnMut(&Path, u64),
@@ -93,8 +88,7 @@ impl JournalReplay {
         Ok(groups)
     }
 
-    /// Logs that a file is damaged, and keeps a copy of it. A store is opened even if the disk has no room
-    /// for the copy.
+    /// Logs a damaged file and keeps a copy, if the disk has room.
     pub(crate) fn set_aside(&self, file: &Path, at: u64) {
         let directory = aside(self.directory.parent().unwrap_or(Path::new(".")));
         let copy = directory.join(file.file_name().unwrap_or_default());
@@ -112,8 +106,7 @@ impl JournalReplay {
     }
 }
 
-/// The contiguous segments up to the last. One before a gap was obsolete: a power cut has undone its
-/// renaming.
+/// The contiguous segments up to the last. Those before a gap are obsolete.
 fn last_run(mut segments: Vec<PathBuf>) -> Vec<PathBuf> {
     let numbers: Vec<u64> = segments.iter().filter_map(|file| segment::number_of(file)).collect();
     let gap = numbers.windows(2).rposition(|pair| pair[0] + 1 != pair[1]);

@@ -8,9 +8,8 @@
 //! ```
 //! A group of length 0 closes the segment.
 //!
-//! Files are reused, since overwriting is cheaper to sync than growing. Remains of an earlier use are
-//! recognised by the mark, which is the checksum of the segment's number, and by the checksum of the group,
-//! which covers the number, the offset and the body.
+//! Files are reused: overwriting is cheaper to sync than growing. The mark, which is the checksum of the
+//! segment's number, and the group's checksum of number, offset and body reveal remains of earlier use.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -30,10 +29,8 @@ const MAGIC: &[u8; 8] = b"offerdj1";
 const POSITIONS: u8 = 0;
 pub(super) const CHANGES: u8 = 1;
 
-/// Length of the file header in bytes.
 const HEADING: usize = 16;
 
-/// Length of a group's header in bytes.
 const HEAD: usize = 12;
 
 /// The length of a volume.
@@ -45,7 +42,6 @@ pub(crate) struct Position {
     pub(crate) bytes: u64,
 }
 
-/// A segment that is being written.
 #[derive(Debug)]
 pub(super) struct Segment {
     pub(super) number: u64,
@@ -64,11 +60,8 @@ pub(super) struct Contents {
 }
 
 impl Segment {
-    /// Begins a segment, in a spare file or a new one, with the current lengths of the volumes. Once this
-    /// returns, the file survives a power cut.
-    ///
-    /// Its name is synced before its content is overwritten: otherwise a crash could leave the new header
-    /// under the old name, which looks like damage to the old segment.
+    /// Begins a segment durably, in a spare file or a new one. The name is synced before the content is
+    /// overwritten: a new header under the old name would look like damage to the old segment.
     pub(super) fn begin(
         directory: &Path,
         number: u64,
@@ -154,7 +147,6 @@ impl Contents {
         }
     }
 
-    /// Adds the body of a group; `None` if it is malformed.
     fn take(&mut self, body: &[u8]) -> Option<()> {
         match body.split_first()? {
             (&CHANGES, changes) => self.groups.push(changes::read(changes)?),
@@ -193,7 +185,6 @@ pub(super) fn number_in(name: &str) -> Option<u64> {
     u64::from_str_radix(name.strip_suffix(".log")?, 16).ok()
 }
 
-/// The body of the whole group that begins here, if there is one.
 fn group(number: u64, bytes: &[u8], at: usize) -> Option<&[u8]> {
     let rest = bytes.get(at..)?.strip_prefix(&mark(number).to_be_bytes())?;
     let (length, rest) = rest.split_first_chunk()?;
@@ -202,7 +193,6 @@ fn group(number: u64, bytes: &[u8], at: usize) -> Option<&[u8]> {
     (crc(number, at as u64, body) == u32::from_be_bytes(*checksum)).then_some(body)
 }
 
-/// Offset of the next whole group behind bytes that are none.
 fn next_group(number: u64, bytes: &[u8], at: usize) -> Option<usize> {
     let mark = mark(number).to_be_bytes();
     let behind = at + 1;

@@ -19,7 +19,6 @@ use offerd_base::config::PostgresSettings;
 /// Sorts after the byte of every tree.
 pub(crate) const END: u8 = u8::MAX;
 
-/// The tables of a database in which no store is open.
 pub(crate) struct DatabaseTables {
     client: Arc<Client>,
 }
@@ -61,13 +60,11 @@ impl DatabaseTables {
         Ok(self.client.ask(|connection| async move { nodes::ids(connection.rows(NODES, &[]).await?) })?)
     }
 
-    /// The sealed keys as stored; `None` if there are none.
     pub(crate) fn keys(&self) -> Result<Option<Vec<u8>>, StoreError> {
         let found = self.client.ask(|connection| async move { connection.row(KEYS, &[]).await });
         Ok(found?.map(|row| row.get(1)))
     }
 
-    /// Writes the sealed keys unconditionally.
     pub(crate) fn put_keys(&self, text: &[u8]) -> Result<(), StoreError> {
         let text = text.to_vec();
         Ok(self.client.ask(|connection| async move {
@@ -93,7 +90,6 @@ impl DatabaseTables {
         })?)
     }
 
-    /// Reports the key and the length of every record.
     pub(crate) fn sizes(&self, tell: &mut dyn FnMut(&[u8], u64)) -> Result<(), StoreError> {
         for size in Pages::<i32>::between(Arc::clone(&self.client), SIZES, Vec::new(), vec![END]) {
             let (key, bytes) = size?;

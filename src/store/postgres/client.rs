@@ -31,13 +31,11 @@ type StatementValues<'a> = &'a [&'a (dyn ToSql + Sync)];
 pub(crate) struct Client {
     pool: Pool,
     runtime: Option<Runtime>,
-    /// The longest time to wait for one answer.
     longest: Duration,
     /// Set while an answer is late, so that other callers fail at once instead of waiting as long.
     pub(super) is_hung: Arc<AtomicBool>,
 }
 
-/// Why the database did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum DatabaseFailure {
     /// A concurrent change of the same records: the caller retries.
@@ -115,7 +113,6 @@ impl From<DatabaseFailure> for StoreError {
     }
 }
 
-/// A connection with its cache of prepared statements.
 pub(crate) struct Connection(Object);
 
 impl Connection {
@@ -124,25 +121,21 @@ impl Connection {
         Ok(self.0.query(&prepared, values).await?)
     }
 
-    /// Runs a query that returns at most one row.
     pub(super) async fn row(&self, sql: &str, values: StatementValues<'_>) -> DatabaseResult<Option<Row>> {
         let prepared = self.0.prepare_cached(sql).await?;
         Ok(self.0.query_opt(&prepared, values).await?)
     }
 
-    /// Runs a query that returns exactly one row.
     pub(super) async fn one(&self, sql: &str, values: StatementValues<'_>) -> DatabaseResult<Row> {
         let prepared = self.0.prepare_cached(sql).await?;
         Ok(self.0.query_one(&prepared, values).await?)
     }
 
-    /// Runs a statement and returns the number of affected rows.
     pub(super) async fn change(&self, sql: &str, values: StatementValues<'_>) -> DatabaseResult<u64> {
         let prepared = self.0.prepare_cached(sql).await?;
         Ok(self.0.execute(&prepared, values).await?)
     }
 
-    /// Runs a statement without parameters.
     pub(crate) async fn say(&self, sql: &str) -> DatabaseResult<()> {
         Ok(self.0.batch_execute(sql).await?)
     }
@@ -158,7 +151,6 @@ impl Connection {
         done
     }
 
-    /// Prepares statements in advance, so that each is later sent without delay.
     pub(super) async fn prepare(&self, statements: &[&str]) -> DatabaseResult<()> {
         for statement in statements {
             self.0.prepare_cached(statement).await?;
@@ -166,7 +158,6 @@ impl Connection {
         Ok(())
     }
 
-    /// Closes the connection in whatever state it is in.
     pub(super) fn close(self) {
         drop(Object::take(self.0));
     }
@@ -210,7 +201,6 @@ impl Client {
         Ok(Self { pool, runtime: Some(runtime), longest: options.answer_within, is_hung: Arc::default() })
     }
 
-    /// Blocks this thread on work that uses two connections.
     pub(super) fn ask_on_two<T, F>(
         &self,
         asked: impl FnOnce(Connection, Connection) -> F + Send + 'static,
@@ -230,7 +220,6 @@ impl Client {
         Ok(Connection(pool.get().await?))
     }
 
-    /// Blocks this thread on work that uses a connection.
     pub(crate) fn ask<T, F>(&self, asked: impl FnOnce(Connection) -> F + Send + 'static) -> DatabaseResult<T>
     where
         T: Send + 'static,
@@ -240,7 +229,6 @@ impl Client {
         self.wait_for(async move { asked(Self::connection(&pool).await?).await })
     }
 
-    /// Blocks this thread until the database answers.
     pub(super) fn wait_for<T: Send + 'static>(
         &self,
         asked: impl Future<Output = DatabaseResult<T>> + Send + 'static,
@@ -262,7 +250,6 @@ impl Client {
         answered.recv().unwrap_or_else(|_| Err(DatabaseFailure::of("it is no longer in use")))
     }
 
-    /// Runs a background task for the life of the client.
     pub(super) fn meanwhile<F: Future<Output = ()> + Send + 'static>(&self, work: impl FnOnce(Pool) -> F) {
         if let Some(runtime) = &self.runtime {
             drop(runtime.spawn(work(self.pool.clone())));

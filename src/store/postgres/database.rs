@@ -90,7 +90,6 @@ impl StorageEngine for Database {
 pub(super) struct Pages<T> {
     client: Arc<Client>,
     sql: &'static str,
-    /// Where the next page begins; `None` at the end.
     from: Option<Vec<u8>>,
     until: Vec<u8>,
     most: i64,

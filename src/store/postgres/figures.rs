@@ -30,8 +30,7 @@ pub struct DatabaseFigures {
     pub sealed_with: Option<String>,
 }
 
-/// Probes a database; `None` if it has no tables yet. Tries every kind of write that a start needs, in a
-/// transaction that is rolled back.
+/// Tries every kind of write that a start needs and rolls it back; `None` if there are no tables yet.
 pub(super) fn ask(client: &Arc<Client>) -> DatabaseResult<Option<DatabaseFigures>> {
     let version = schema::version(client)?;
     if version.is_none_or(|version| version == schema::KNOWN) {

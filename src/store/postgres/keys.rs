@@ -1,5 +1,4 @@
-//! The sealed keys, stored in the database. Like the key file of the embedded engine, they are sealed by the
-//! master key and replaced as a whole.
+//! The sealed keys, stored in the database: sealed by the master key and replaced as a whole.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +10,6 @@ use crate::sealing::key_place::KeyPlace;
 use crate::sealing::key_ring::KeyRing;
 use crate::sealing::{MasterKey, SealingError, key_text};
 
-/// The name of this place in messages.
 const NAME: &str = "table offerd_keys";
 
 pub(super) struct DatabaseKeys {

@@ -1,26 +1,23 @@
 //! The engine for databases with PostgreSQL's protocol: PostgreSQL itself, or a distributed one.
 //!
 //! # Layout
-//! One table of records, `offerd_records`. Its key is the byte of the tree and the key; its value is framed
-//! and sealed as in the embedded engine, so the database reveals nothing of a person. Other tables hold the
-//! sealed keys and the schema version. [`statements`] lists every statement that is sent.
+//! One table of records, `offerd_records`: the byte of the tree and the key, and the framed and sealed value.
+//! Other tables hold the sealed keys and the schema version. [`statements`] lists every statement.
 //!
 //! # How a commit becomes durable
 //! A group is one transaction of two round trips:
 //! 1. The transaction begins, and reads and locks the existing records that its commits depend on.
-//! 2. `group` decides the outcome, as for the embedded engine, and all writes are sent together with the
-//!    COMMIT. A record that was found missing is inserted, so the group fails if another node has written it
-//!    since. A record that a guard requires to be missing, and that the group does not write, is inserted and
-//!    removed again, for the same reason.
+//! 2. `group` decides the outcome, and all writes are sent together with the COMMIT. A record that was found
+//!    missing is inserted, so the group fails if another node has written it since. One that a guard requires
+//!    to be missing, and that the group does not write, is inserted and removed again, for the same reason.
 //!
 //! A group in conflict with another is rolled back and retried. While the database is lost or refuses writes,
 //! the store is failed; reads continue where the database still answers them.
 //!
 //! # Who writes
-//! Every process that has [joined](mod@nodes) and has not ended; each transaction checks this and holds a
-//! lock on it. Arrivals are serialised across processes: a group that gives out arrivals locks the last one,
-//! so no record appears before one that is already readable. Keys are replaced as a whole, by a process that
-//! has the latest version. A group is sealed with the latest keys, or retried.
+//! Every live process that has [joined](mod@nodes); each transaction checks this. Arrivals are serialised
+//! across processes by a lock on the last one: no record appears before one already readable. A process that
+//! has the latest keys may replace them as a whole; a group is sealed with the latest keys, or retried.
 //!
 //! # Where it waits
 //! Each read is a round trip that blocks the calling thread. They have their own runtime ([`client`]).
@@ -78,7 +75,6 @@ pub(super) struct OpenedDatabase {
     pub(super) cluster: Arc<Cluster>,
 }
 
-/// Opens the store in a database, or creates it.
 pub(super) fn open(
     options: &StoreOptions,
     database: &PostgresSettings,
@@ -109,20 +105,17 @@ pub(super) fn open(
     Ok(OpenedDatabase { database, committer, clock, topics, cluster })
 }
 
-/// Ends this node after a refused start.
 pub(super) fn leave(database: &Database, refused: StoreError) -> Result<(), StoreError> {
     let left = database.node.leave(&database.client);
     left.unwrap_or_else(|failure| tracing::debug!(%failure, "could not release the lease of the database"));
     Err(refused)
 }
 
-/// Probes a database; `None` if it has no tables yet.
 pub(super) fn figures(database: &PostgresSettings) -> Result<Option<DatabaseFigures>, StoreError> {
     let client = Arc::new(Client::of(database).map_err(StoreError::Database)?);
     Ok(figures::ask(&client)?)
 }
 
-/// The nodes that share the database, including those that ended within a day.
 pub(super) fn nodes(database: &Database) -> ReadResult<Vec<NodeFigures>> {
     Ok(nodes::list(&database.client).map_err(DiskError::from)?)
 }

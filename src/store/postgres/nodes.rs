@@ -1,7 +1,6 @@
-//! The nodes: processes that share the database. A node is a row with an id, created when the process opens
-//! the store. It holds a lease by the database's own clock, which it renews. Any other node ends one whose
-//! lease has expired, for good. Each transaction first checks that its node has not ended, and locks that row
-//! until it commits. So an ended node writes nothing more, and others can take over its work.
+//! The nodes: processes that share the database. A node is a row with an id and a lease by the database's
+//! clock, which it renews. Any other node ends one with an expired lease, for good. Each transaction locks
+//! the row of its node and checks it, so an ended node writes nothing more.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -34,18 +33,15 @@ const RENEWALS: u32 = 5;
 pub(super) struct LeasedNode {
     pub(super) cluster: Arc<Cluster>,
     pub(super) topics: Arc<Topics>,
-    /// The id of its directory: the same at the next start.
     pub(super) place: Uuid,
     /// How long it counts as alive without a renewal.
     lease: Duration,
 }
 
-/// Observations of the database, kept from one tick to the next.
 #[derive(Default)]
 struct DatabaseObservations {
     changed: Option<[i64; TOPICS.len()]>,
     renewed: Option<Instant>,
-    /// Since when every answer has arrived.
     answers_since: Option<Instant>,
 }
 
@@ -68,7 +64,6 @@ impl LeasedNode {
         self.cluster.me.as_bytes().to_vec()
     }
 
-    /// Starts renewing the lease and polling for changes, for the life of the client.
     pub(super) fn keep(&self, client: &Client, latch: &Arc<FailureLatch>) {
         let (node, latch, is_hung) = (self.clone(), Arc::clone(latch), Arc::clone(&client.is_hung));
         client.meanwhile(|pool| async move {
@@ -200,7 +195,6 @@ pub(super) fn ids(rows: Vec<tokio_postgres::Row>) -> DatabaseResult<BTreeSet<Uui
     Ok(rows.into_iter().filter_map(|row| Uuid::from_slice(row.get(0)).ok()).collect())
 }
 
-/// The live nodes, and those that ended within a day.
 pub(super) fn list(client: &Client) -> DatabaseResult<Vec<NodeFigures>> {
     client.ask(|connection| async move {
         let rows = connection.rows(NODES, &[]).await?;

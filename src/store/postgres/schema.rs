@@ -10,7 +10,6 @@ pub(super) const KNOWN: i32 = 1;
 /// Attempts to create the tables, in case another node does so at the same time.
 const TRIES: usize = 5;
 
-/// The schema version of a database; `None` if it has no tables.
 pub(super) fn version(client: &Client) -> DatabaseResult<Option<i32>> {
     let read =
         client.ask(|connection| async move { Ok(connection.row(VERSION, &[]).await?.map(|row| row.get(0))) });
@@ -20,10 +19,6 @@ pub(super) fn version(client: &Client) -> DatabaseResult<Option<i32>> {
     }
 }
 
-/// Whether the tables exist.
-///
-/// # Errors
-/// If they have another version.
 pub(super) fn is_known(client: &Client) -> Result<bool, StoreError> {
     match version(client)? {
         Some(found) if found != KNOWN => Err(StoreError::Tables { found, known: KNOWN }),
@@ -42,7 +37,6 @@ pub(super) fn make(client: &Client) -> DatabaseResult<()> {
     made
 }
 
-/// Creates the tables on a connection, in its current transaction.
 pub(super) async fn make_on(connection: &Connection) -> DatabaseResult<()> {
     for statement in MAKE {
         connection.say(statement).await?;

@@ -1,7 +1,5 @@
-//! Every SQL statement that is sent to the database. A test holds them to what PostgreSQL, CockroachDB and
-//! YugabyteDB all accept: no advisory locks, no LISTEN, no extensions, no server-side code.
+//! Every SQL statement. A test holds them to the common ground of PostgreSQL, CockroachDB and YugabyteDB.
 
-/// The schema version, written when the tables are created.
 pub(super) const VERSION: &str = "SELECT version FROM offerd_schema";
 
 /// Creates the tables. Safe to run from two nodes at once.
@@ -26,7 +24,6 @@ pub(super) const HUNG_TRANSACTIONS: &str = "SHOW idle_in_transaction_session_tim
 
 pub(super) const GET: &str = "SELECT value FROM offerd_records WHERE key = $1";
 
-/// A page of the records in a key range, in key order.
 pub(super) const WALK: &str =
     "SELECT key, value FROM offerd_records WHERE key >= $1 AND key < $2 ORDER BY key LIMIT $3";
 
@@ -40,11 +37,9 @@ pub(super) const GET_MANY: &str = "SELECT key, value FROM offerd_records WHERE k
 
 pub(super) const BEGIN: &str = "BEGIN";
 
-/// The records that a group reads, locked until its transaction ends.
 pub(super) const GET_FOR_UPDATE: &str =
     "SELECT key, value FROM offerd_records WHERE key = ANY($1) ORDER BY key FOR UPDATE";
 
-/// Records that must not exist yet.
 pub(super) const INSERT: &str =
     "INSERT INTO offerd_records (key, value) SELECT * FROM unnest($1::bytea[], $2::bytea[])";
 
@@ -57,7 +52,6 @@ pub(super) const COMMIT: &str = "COMMIT";
 
 pub(super) const ROLLBACK: &str = "ROLLBACK";
 
-/// Ends the previous node of the same directory.
 pub(super) const VANISHED: &str = "UPDATE offerd_nodes SET ended = now() WHERE place = $1 AND ended IS NULL";
 
 pub(super) const JOIN: &str = "INSERT INTO offerd_nodes (id, place, since, until, told) \
@@ -79,7 +73,6 @@ pub(super) const ALIVE: &str = "SELECT id FROM offerd_nodes WHERE ended IS NULL"
 /// Checks that a node is alive, and keeps it so until the transaction ends.
 pub(super) const HELD: &str = "SELECT id FROM offerd_nodes WHERE id = $1 AND ended IS NULL FOR SHARE";
 
-/// All known nodes, with the last report of each; times in milliseconds.
 pub(super) const NODES: &str = "SELECT id, (extract(epoch FROM since) * 1000)::int8, (extract(epoch FROM until - now()) * 1000)::int8, \
      (extract(epoch FROM ended) * 1000)::int8, id = (SELECT node FROM offerd_leader WHERE id = 1), told \
      FROM offerd_nodes ORDER BY since";
@@ -94,7 +87,6 @@ pub(super) const TOPICS_CHANGED: &str = "SELECT topic, changed FROM offerd_topic
 pub(super) const CHANGE_TOPICS: &str = "INSERT INTO offerd_topics (topic, changed) SELECT topic, 1 FROM unnest($1::int2[]) AS topic \
      ON CONFLICT (topic) DO UPDATE SET changed = offerd_topics.changed + 1";
 
-/// The clock of the database, Unix milliseconds.
 pub(super) const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8";
 
 pub(super) const KEYS: &str = "SELECT version, sealed FROM offerd_keys WHERE id = 1";
@@ -107,7 +99,6 @@ pub(super) const HOLD_KEYS: &str = "SELECT version FROM offerd_keys WHERE id = 1
 pub(super) const FIRST_KEYS: &str =
     "INSERT INTO offerd_keys (id, version, sealed) VALUES (1, 1, $1) ON CONFLICT (id) DO NOTHING";
 
-/// Replaces the keys of this version; no row if another process has replaced them.
 pub(super) const PUT_KEYS: &str =
     "UPDATE offerd_keys SET version = version + 1, sealed = $1 WHERE id = 1 AND version = $2";
 

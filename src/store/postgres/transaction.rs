@@ -22,7 +22,6 @@ use crate::topics::topics_of;
 use crate::trees::Tree;
 use crate::volume_number::Number;
 
-/// The records read for a group, by key.
 type ReadCache = HashMap<Vec<u8>, Option<Vec<u8>>>;
 
 /// A transaction in progress. Rolled back on drop.
@@ -38,8 +37,7 @@ struct TransactionState {
     failure: Option<DatabaseFailure>,
 }
 
-/// A connection in a transaction. Dropped before the transaction has ended, it is closed, so that no other
-/// user of the pool continues the transaction.
+/// A connection in a transaction. Dropped before the end, it is closed: no other user may continue it.
 struct OpenTransaction(Option<Connection>);
 
 impl OpenTransaction {
@@ -47,7 +45,6 @@ impl OpenTransaction {
         self.0.as_ref().expect("it is there until it has ended")
     }
 
-    /// Ends the transaction and returns the connection to the pool.
     fn end(mut self) {
         drop(self.0.take());
     }

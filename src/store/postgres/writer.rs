@@ -60,8 +60,7 @@ impl DatabaseWriter {
         let arrives = keys.contains(&Tree::Meta.sled_key(LAST_ARRIVAL));
         let transaction = Transaction::begin(&self.database, keys)?;
         if arrives {
-            // Another process may have given out the last arrival; the lock keeps any other from being given
-            // out until this group is written.
+            // The lock keeps other processes from giving out arrivals until this group is written.
             let last_us = super::last_arrival_us(&transaction).map_err(|error| transaction.why(error))?;
             self.arrivals.go_on_after(last_us);
         }

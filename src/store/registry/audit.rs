@@ -1,8 +1,6 @@
-//! The audit log: every action with its actor, time and reason. A hash chain of append-only records: each
-//! holds the hash of its predecessor, so any change is detected. Only the oldest records are removed, and the
-//! hash of the last removed one stays.
-//!
-//! No record identifies the person behind a lead: leads are named by their uuids, which are random.
+//! The audit log: every action with its actor, time and reason. Each record holds the hash of its
+//! predecessor, so any change is detected. Only the oldest are removed, and the hash of the last removed one
+//! stays. Leads are named by their uuids, so no record identifies a person.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -29,7 +27,6 @@ const TURN: Duration = Duration::from_secs(10);
 
 const AT_ONCE: usize = 256;
 
-/// The hash before the first record.
 const BEGINNING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 record! { plain
@@ -82,7 +79,6 @@ impl fmt::Display for AuditGap {
 }
 
 impl AuditGap {
-    /// The fault that the gap is, unless a salvage has recorded it.
     fn fault(self) -> String {
         let wanted = self.after + 1;
         match self.next == wanted {
@@ -115,7 +111,6 @@ impl AuditEntry {
         Self { who, role: None, from: from.to_owned(), action, object: None, reason: None }
     }
 
-    /// The record that follows `head` in the chain.
     fn behind(self, head: AuditHead, at: i64) -> AuditRecord {
         let Self { who, role, from, action, object, reason } = self;
         let AuditHead { number, hash: previous } = head;
@@ -160,7 +155,6 @@ record! { plain
     }
 }
 
-/// Verifies the chain, record by record.
 pub(crate) struct Chain {
     records: u64,
     head: AuditHead,
@@ -330,8 +324,7 @@ impl AuditLog {
         page(records, number, filter, most, looked_at)
     }
 
-    /// Matching records before `number`, or from the end, newest first; otherwise like
-    /// [`after`](Self::after).
+    /// Matching records before `number`, or the end, newest first; else like [`after`](Self::after).
     pub fn before(
         &self,
         number: Option<u64>,
@@ -359,8 +352,7 @@ impl AuditLog {
         Ok(chain.verdict())
     }
 
-    /// Removes the records older than `before_ms`, Unix milliseconds, and keeps the hash of the last of them.
-    /// Returns how many it removed.
+    /// Removes records older than `before_ms`, Unix milliseconds, and counts them. Keeps the last one's hash.
     pub async fn prune(&self, before_ms: i64) -> Result<u64, CommitError> {
         let mut removed = 0;
         loop {
@@ -404,7 +396,6 @@ impl AuditLog {
 /// The number of a record, and the record if it can be read.
 type AuditLookup = (u64, Option<AuditRecord>);
 
-/// One page of matching records, and the number of the last examined one, unless the end was reached.
 fn page(
     records: impl Iterator<Item = ReadResult<AuditLookup>>,
     mut last: u64,

@@ -1,8 +1,7 @@
 //! Contacts: finding leads by mail address or telephone number.
 //!
 //! Contacts are stored like identities: hashed under a key that is destroyed with the erasure of a lead that
-//! it has hashed, after the other contacts of its day are rehashed. So the store alone leads to nobody, and
-//! an erased person leaves no trace.
+//! it has hashed, after the day's other contacts are rehashed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,8 +35,7 @@ pub struct LeadContacts {
 }
 
 impl Commit {
-    /// Makes the lead that the commit is [about](Self::about) findable by a contact. `at_ms`: Unix
-    /// milliseconds. Idempotent.
+    /// Makes the commit's lead findable by a contact. `at_ms`: Unix milliseconds. Idempotent.
     pub fn found_by(self, contact: [u8; 32], at_ms: i64) -> Self {
         self.identify(CONTACTS, contact, at_ms, WITH_THE_LEAD)
     }
@@ -56,9 +54,8 @@ impl Store {
         Ok(leads.into_iter().collect())
     }
 
-    /// Retires the keys under which the contacts of these leads are hashed and counts the records. The leads
-    /// can be found until they are erased; [`finish_forgetting`](Self::finish_forgetting) then does the rest.
-    /// After a crash, the next start finishes. A retry after an error continues.
+    /// Retires the keys of these leads' contacts and counts the records. Once the leads are erased,
+    /// [`finish_forgetting`](Self::finish_forgetting) does the rest; after a crash, the next start does.
     pub fn begin_forgetting_contacts(
         &self,
         of: &[LeadContacts],

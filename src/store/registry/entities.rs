@@ -1,6 +1,4 @@
-//! Records shared by several modules: companies, tokens, leads and the entries of the feeds.
-//!
-//! A feed is appended to by lists: the records of one list arrived at one instant. They are postcard.
+//! Records shared by several modules: companies, tokens, leads and, in postcard, lists of feed entries.
 
 use std::collections::BTreeMap;
 

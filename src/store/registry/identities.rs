@@ -1,8 +1,7 @@
 //! Identities: how long the store recognises the person behind a lead, and how it forgets them.
 //!
-//! For a company with a look-back, the identities of its leads are stored to recognise a returning person.
-//! Each identity is hashed under a key that is destroyed later. Beside the hash it is also sealed with the
-//! data key of its lead, so that it can be rehashed.
+//! Each identity is hashed under a key that is destroyed after the company's look-back. It is also sealed
+//! with the data key of its lead, so that it can be rehashed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -78,13 +77,12 @@ impl IdentityRecord {
 }
 
 impl Store {
-    /// Retires the keys under which these identities are hashed and counts the records that name them.
-    /// [`finish_forgetting`](Self::finish_forgetting) does the rest, once the leads are erased. After a crash
-    /// in between, [`forget_passed_identities`](Self::forget_passed_identities) finishes for the erased
-    /// leads.
+    /// Retires the keys of these identities and counts the records that name them. Once the leads are erased,
+    /// [`finish_forgetting`](Self::finish_forgetting) does the rest; after a crash,
+    /// [`forget_passed_identities`](Self::forget_passed_identities).
     ///
     /// With `only_likely`, looks each identity up under its likely place and scans nothing: enough for what
-    /// another erasure or a start's chore rehashed meanwhile. A retry after an error continues.
+    /// another erasure or a start rehashed meanwhile. A retry after an error continues.
     pub fn begin_forgetting_identities(
         &self,
         of: &[LeadIdentity],
@@ -165,9 +163,8 @@ impl Store {
         keys.iter().map(named).collect()
     }
 
-    /// Destroys the identity keys that no look-back reaches any longer, with their hashes, and finishes what
-    /// a crash has interrupted. Returns how many keys it destroyed. `now_ms` is Unix milliseconds. A retry
-    /// after an error continues.
+    /// Destroys the identity keys past every look-back, with their hashes, and finishes interrupted work.
+    /// Returns how many it destroyed. `now_ms` is Unix milliseconds. A retry after an error continues.
     pub async fn forget_passed_identities(&self, now_ms: i64) -> Result<u64, RetentionError> {
         let mut forgotten = 0;
         for key in self.shared.engine.sealing().all_identity_keys() {
@@ -183,8 +180,7 @@ impl Store {
         Ok(forgotten)
     }
 
-    /// Rehashes the identities of a retired key under its successor, except those of `without` and of erased
-    /// leads, and destroys the key.
+    /// Rehashes a retired key's other identities under its successor and destroys the key.
     async fn hash_anew(&self, key: &IdentityKey, without: &BTreeSet<Uuid>) -> Result<(), RetentionError> {
         // An empty commit: once it is answered, everything hashed under the key before is applied.
         self.commit(Commit::new()).await?;
@@ -223,7 +219,6 @@ impl Store {
         }
     }
 
-    /// A batch of the identities that a key has hashed.
     fn hashed(&self, key: &IdentityKey) -> Result<Vec<Hashed>, RetentionError> {
         let mut hashed = Vec::new();
         for entry in self.walk_hashed(key).take(AT_ONCE) {
@@ -234,7 +229,6 @@ impl Store {
         Ok(hashed)
     }
 
-    /// The places of the identities that a key has hashed.
     pub(super) fn walk_hashed(&self, key: &IdentityKey) -> impl Iterator<Item = ReadResult<Vec<u8>>> + use<> {
         self.shared.engine.keys(Tree::Identities, &key.prefix())
     }

@@ -1,8 +1,7 @@
 //! Opt-outs: the daemon's own suppression list, which applies to every partner.
 //!
-//! An opt-out outlives the erasure of its lead, so neither the store nor a backup may reveal its entries.
-//! Only the HMAC of each digest is stored, under a key in a file outside of both. While that key is missing,
-//! no digest can be checked, so no partner is asked about anyone.
+//! An opt-out outlives the erasure of its lead, so only the HMAC of each digest is stored, under a key in a
+//! file outside of store and backup. While that key is missing, no partner is asked about anyone.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -135,7 +134,6 @@ pub const MAY_LACK: &str = "the store is damaged where its suppression lists are
     lost. Until that is repaired, no partner is asked; `offerd store check` names the damage, and `offerd \
     store salvage` makes a whole store";
 
-/// Message: why the key cannot be used, and the remedy.
 fn locked(why: &str) -> String {
     format!(
         "the key of the opt-out list cannot be used: {why}; put the file back, or name it as \
@@ -144,7 +142,6 @@ fn locked(why: &str) -> String {
     )
 }
 
-/// Message: the record that identifies the key is lost, and the remedy.
 fn unmarked(file: &str) -> String {
     format!(
         "the store is damaged: the record that identifies the key of the opt-out list is lost, so {file} \
@@ -197,8 +194,7 @@ pub fn damage(store: &Store) -> ReadResult<Option<String>> {
     Ok((!is_marked && lists.keys().any(|name| name != SALVAGED)).then(|| unmarked("the one that is there")))
 }
 
-/// Accepts the lists as they are, with the key in `file`, after a salvage that could not verify them. Returns
-/// whether there was anything to confirm.
+/// Accepts the lists as they are after a salvage that could not verify them. Returns whether any needed it.
 pub async fn confirm(store: &Store, file: &Path) -> Result<bool, OptOutError> {
     let lists = SuppressionLists::of(store.clone());
     let is_unmarked = damage(store)?.is_some();
@@ -264,8 +260,7 @@ pub async fn ask_again(
     }
 }
 
-/// Removes the whole list, even if its key is lost. Returns whether there was one. After an error, the list
-/// may be partly removed.
+/// Removes the whole list, even if its key is lost. Returns whether there was one. An error may come midway.
 pub async fn end(store: &Store) -> Result<bool, CommitError> {
     let lists = SuppressionLists::of(store.clone());
     for kind in SuppressionKind::ALL {
@@ -275,7 +270,6 @@ pub async fn end(store: &Store) -> Result<bool, CommitError> {
     lists.remove(CHECK).await
 }
 
-/// The kind of one of the daemon's own lists, by its name.
 pub(super) fn kind_of(list: &str) -> Option<SuppressionKind> {
     let of_kind = SuppressionKind::ALL.into_iter().find(|kind| name(*kind) == list);
     of_kind.or_else(|| (list == CHECK).then_some(SuppressionKind::Person))

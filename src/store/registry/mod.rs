@@ -1,10 +1,6 @@
-//! Named records of the store: companies and tokens, partner keys and pauses, console users and the audit
-//! log, suppression lists, identities and contacts of leads, and payloads with a TTL of their own.
-//!
-//! Each file reads and writes its own trees through a [`Store`], as any caller does. The engine knows nothing
-//! of them, except `salvage`, which looks for the tables of a lead, records its gaps in the audit log, and
-//! marks suppression lists that it could not verify. Only `identities`, `contacts` and `terms` go deeper,
-//! since they forget by destroying keys.
+//! Named records of the store. Each file reads and writes its own trees through a [`Store`], as any caller
+//! does. The engine knows nothing of them, except `salvage`, for the tables of a lead, gaps of the audit log
+//! and doubtful suppression lists. `identities`, `contacts` and `terms` forget by destroying keys.
 
 pub mod audit;
 pub mod contacts;
@@ -32,10 +28,8 @@ impl Store {
         self.scan(tree, []).read_by(decoded).collect()
     }
 
-    /// A record that decides about access. It is read once: a second read may find what the first could not.
-    ///
-    /// # Errors
-    /// If the record cannot be read, or may be lost.
+    /// A record that decides about access; an error if it is unreadable or may be lost. Read once: a second
+    /// read may find what the first could not.
     fn credential<T: DeserializeOwned>(
         &self,
         tree: Tree,

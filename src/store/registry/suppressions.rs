@@ -50,8 +50,7 @@ impl SuppressionLists {
         Self { store }
     }
 
-    /// Adds digests to a list, and creates the list if it does not exist. After an error, nothing was added,
-    /// or only a part.
+    /// Adds digests to a list, which is created if necessary. An error may come midway.
     pub async fn add(
         &self,
         name: &str,
@@ -93,8 +92,7 @@ impl SuppressionLists {
         }
     }
 
-    /// Removes a list with all of its digests. Returns whether it existed. After an error, the list may be
-    /// partly removed.
+    /// Removes a list with all of its digests. Returns whether it existed. An error may come midway.
     pub async fn remove(&self, name: &str) -> Result<bool, CommitError> {
         let mut was_there = false;
         loop {
@@ -197,7 +195,6 @@ impl SuppressionLists {
     }
 }
 
-/// A list whose head is lost.
 fn unnamed(name: &str, kind: SuppressionKind) -> SuppressionList {
     SuppressionList { name: name.to_owned(), kind, created_at: 0, updated_at: 0 }
 }

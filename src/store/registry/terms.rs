@@ -1,9 +1,6 @@
-//! Payloads with a TTL shorter than that of their lead. They are sealed once more, with a key that is
-//! destroyed when the time has passed. After that they are unreadable, even if files still hold them.
-//!
-//! The keys are stored among those of identities and end in the same way
-//! ([`forget_passed_identities`](Store::forget_passed_identities)): each seals for a quarter of the TTL, up
-//! to a week.
+//! Payloads with a TTL shorter than that of their lead, sealed once more with a key that is destroyed
+//! afterwards. It seals for a quarter of the TTL, up to a week, and ends like those of identities
+//! ([`forget_passed_identities`](Store::forget_passed_identities)).
 
 use crate::Store;
 use crate::sealing::SealingError;

@@ -121,7 +121,7 @@ impl Tokens {
     /// and nobody can choose those, so the timing does not reveal how close a guess is.
     ///
     /// # Errors
-    /// If the store cannot be read or may have lost the record, so that the token is neither known nor unknown.
+    /// If the store cannot be read or may have lost the record.
     pub fn find(&self, token: &str) -> Result<Option<(TokenRecord, CompanyRecord)>, InDoubt> {
         let digest = digest(token);
         // Read first, so that the records are at least as new.
@@ -210,8 +210,7 @@ impl KnownTokens {
     }
 }
 
-/// The uuid of a company whose first token is made under this name. It depends on the name only, so
-/// concurrent creations agree.
+/// The uuid of a company first made under this name: the same for concurrent creations.
 pub fn company_uuid(name: &str) -> Uuid {
     let digest = digest(name);
     Uuid::new_v8(std::array::from_fn(|nth| digest[nth]))

@@ -1,18 +1,15 @@
 //! Salvage: makes a good store of what is left of a damaged one, and of what a backup has of the rest.
 //!
-//! 1. Every intact entry of the record files, in order, and the rest from the journal go into the files of a
-//!    new store, built beside its place. The damaged store is only read.
-//! 2. Its keys are copied as they are. If they are lost, those of the backup are used.
+//! 1. Every intact entry of the record files and the journal goes into a new store, built beside its place.
 //! 3. The backup is restored into a temporary store. Unreadable records of leads are taken from there
 //!    (`rescue.rs`).
 //! 4. Records without a lead come back only where that cannot undo a removal at someone's cost: suppression
-//!    lists and the audit log do, tokens and users do not. Other records that only the backup has are counted
-//!    as lost.
+//!    lists and the audit log do, tokens and users do not. Others that only the backup has count as lost.
 //! 5. Records that are still unreadable are left out and reported. The new store is checked and put in place.
 //!
 //! # Opt-outs stay in force
-//! If entries of suppression lists may be lost, the new store records it ([`SuppressionDoubt`]): either the time until
-//! which the backup has them, or that nobody may be asked about anyone.
+//! If entries of suppression lists may be lost, the new store records the time until which the backup has
+//! them, or that nobody may be asked about anyone ([`SuppressionDoubt`]).
 //!
 //! # Erased leads do not come back
 //! The latest state of a lead is the record of its data key. If that is damaged too, the wrapping keys
@@ -197,7 +194,6 @@ pub fn salvage(
     Ok(salvaged)
 }
 
-/// The keys of the store as stored; `None` if they are lost.
 fn keys_of(store: &Path, master: &MasterKey) -> Result<Option<Vec<u8>>, SalvageError> {
     let file = KeyFile::of(store);
     match file.sound(master) {
@@ -215,7 +211,6 @@ fn is_sealed_otherwise(new: &OpenedFiles) -> bool {
     records.peek().is_some() && records.all(|record| record.is_err())
 }
 
-/// Removes the unreadable records, each in its volume, and counts them.
 fn leave_out_what_is_broken(new: &mut OpenedFiles, salvaged: &mut Salvaged) -> Result<(), StoreError> {
     let records = Arc::clone(&new.records);
     let volumes = records.volumes();
@@ -273,13 +268,11 @@ impl SalvagedLists {
     }
 }
 
-/// The mark that an earlier salvage has left.
 fn mark_of(records: &StoredRecords) -> ReadResult<Option<SuppressionList>> {
     let mark = records.get(Tree::Suppressions, &suppressions::salvaged(0, None).0)?;
     Ok(mark.and_then(|kept| codec::decode_json(&kept).ok()))
 }
 
-/// Whether every record of the suppression lists can be read.
 fn are_readable(records: &Arc<StoredRecords>) -> Result<bool, StoreError> {
     for record in records.scan(Tree::Suppressions, &[]).naming_broken() {
         match record {

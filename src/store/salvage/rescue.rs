@@ -35,7 +35,6 @@ const ADDED_TO: [Tree; 5] =
 /// Trees in the base whose missing records are not counted: they are short-lived, or counted elsewhere.
 const NOT_COUNTED: [Tree; 4] = [Tree::Meta, Tree::LeadKeys, Tree::OpenTables, Tree::Prefills];
 
-/// Takes the missing records from the store of a backup into the new one.
 pub(super) struct Rescue<'a> {
     old: &'a Arc<StoredRecords>,
     new: &'a mut OpenedFiles,
@@ -72,7 +71,6 @@ impl<'a> Rescue<'a> {
         Ok(Self { old, new, damaged, keys_are_old, generations, waiting: Vec::new() })
     }
 
-    /// Takes all missing records, including suppression lists if `takes_lists`.
     pub(super) fn all(mut self, takes_lists: bool, salvaged: &mut Salvaged) -> Result<(), StoreError> {
         let mut there = BTreeSet::new();
         for (lead, kept) in data_keys(self.old)? {
@@ -205,7 +203,6 @@ impl<'a> Rescue<'a> {
         Ok(BackupLeadState::There)
     }
 
-    /// Takes the unreadable records of a lead: itself, its rate tables and their answers, and its actions.
     fn lead(&mut self, lead: Uuid, salvaged: &mut Salvaged) -> Result<(), StoreError> {
         let mut commit = Commit::new().about(lead);
         let mut taken: BTreeMap<Tree, u64> = BTreeMap::new();
@@ -237,7 +234,6 @@ impl<'a> Rescue<'a> {
         self.put(commit)
     }
 
-    /// Takes the missing records of a tree in damaged volumes.
     fn tree(
         &mut self,
         tree: Tree,
@@ -280,7 +276,6 @@ impl<'a> Rescue<'a> {
     }
 }
 
-/// The last removed record of the audit log.
 fn anchor(records: &StoredRecords) -> Result<Option<AuditHead>, StoreError> {
     let kept = unless_broken(records.get(Tree::Audit, audit::ANCHOR))?;
     Ok(kept.and_then(|kept| codec::decode_json(&kept).ok()))

@@ -29,7 +29,6 @@ pub(crate) fn lead_at(place: &[u8]) -> Option<Uuid> {
     Uuid::from_slice(place.get(2..)?).ok()
 }
 
-/// The stored form of a data key, sealed by the current wrapping key.
 pub(crate) fn wrap(ring: &KeyRing, lead: Uuid, key: &SealKey, volume: Number) -> Vec<u8> {
     let wrapping = ring.current(ring.slots.slot_of(lead));
     let generation = wrapping.generation.to_be_bytes();
@@ -49,7 +48,6 @@ pub(crate) fn volume_of(kept: &[u8]) -> Number {
     }
 }
 
-/// The stored form without the volume, which differs between a store and its copy.
 pub(crate) fn without_volume(kept: &[u8]) -> &[u8] {
     match kept.len() {
         KEPT | DESTROYED => &kept[..kept.len() - VOLUME],
@@ -61,7 +59,6 @@ pub(crate) fn in_volume(kept: &[u8], volume: Number) -> Vec<u8> {
     [without_volume(kept), &volume.to_be_bytes()].concat()
 }
 
-/// The generation of the wrapping key; `None` for a destroyed key.
 pub(crate) fn generation_of(kept: &[u8]) -> Option<u32> {
     kept.first_chunk().filter(|_| !is_destroyed(kept)).map(|generation| u32::from_be_bytes(*generation))
 }
@@ -75,8 +72,7 @@ pub(crate) fn destroyed_at(kept: &[u8]) -> Option<i64> {
     kept.first_chunk().filter(|_| is_destroyed(kept)).map(|at_ms| i64::from_be_bytes(*at_ms))
 }
 
-/// When a lead came, in seconds since 1970, from the number in the place of the volume. A copy from files has
-/// a volume there; then from the time in the lead's uuid, if it has one.
+/// When a lead came, in seconds since 1970. In a copy from files, by the lead's uuid.
 pub(crate) fn came_s(lead: Uuid, kept: &[u8]) -> Option<Number> {
     let number = volume_of(kept);
     let in_uuid = || uuid_ms(lead).map(|ms| Number::try_from(ms / 1000).unwrap_or(Number::MAX));

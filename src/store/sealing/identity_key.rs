@@ -1,8 +1,7 @@
 //! Identity keys hash the identities of a company's leads, each for a limited time.
 //!
-//! There are so few social security numbers that a keyed hash of one reveals it to the holder of the key. So
-//! an identity key is destroyed when its time and the look-back after it have passed. It is also destroyed
-//! with the erasure of a lead that it has hashed, after the others of its time are rehashed.
+//! A keyed hash of a social security number reveals it to the holder of the key. So a key is destroyed after
+//! its time and look-back, and with the erasure of a lead that it has hashed, after rehashing the others.
 //!
 //! ```text
 //! company (16)  id u64 BE  begins, ms i64 BE  ends, ms i64 BE  needed until, ms i64 BE
@@ -13,8 +12,7 @@ use uuid::Uuid;
 
 use super::key::{KEY_LEN, SealKey};
 
-/// The company of keys that hash no identities, but seal payloads with a TTL of their own
-/// (`registry::terms`).
+/// The company of keys that seal payloads with a TTL of their own (`registry::terms`).
 pub(crate) const TERMS: Uuid = Uuid::max();
 
 /// The company of keys that hash contacts (`registry::contacts`).
@@ -28,19 +26,16 @@ pub(super) const ENTRY: usize = 16 + 8 + 3 * 8 + 1 + KEY_LEN;
 /// A key lasts for one in this many parts of the look-back.
 const SHARE: i64 = 4;
 
-/// The shortest and the longest time span of a key.
 const SPAN_MS: std::ops::RangeInclusive<i64> = 3_600_000..=7 * 24 * 3_600_000;
 
 #[derive(Clone)]
 pub(crate) struct IdentityKey {
     pub(crate) company: Uuid,
-    /// Unique in the store.
     pub(crate) id: u64,
     /// Start of its time span, Unix milliseconds.
     pub(crate) begins_ms: i64,
     /// End of its time span, Unix milliseconds.
     pub(crate) ends_ms: i64,
-    /// When the last look-back has passed, Unix milliseconds.
     pub(crate) until_ms: i64,
     /// Whether its hashes are being rehashed, before it is destroyed.
     pub(crate) retiring: bool,

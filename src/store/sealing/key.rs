@@ -9,10 +9,8 @@ pub(crate) const KEY_LEN: usize = 32;
 /// Length that sealing adds, bytes: the nonce before the text and the tag after it.
 pub(crate) const SEAL_LEN: usize = NONCE_LEN + 16;
 
-/// A 256-bit key for ChaCha20-Poly1305. Wiped from memory on drop.
-///
-/// Each sealing draws a 96-bit nonce. These keys seal few texts: that of a lead some dozens, a wrapping key
-/// thousands, the store's own key those of visits. All stay far below 2^32, where nonces might collide.
+/// A 256-bit key for ChaCha20-Poly1305. Wiped from memory on drop. Each sealing draws a 96-bit nonce; a key
+/// seals thousands of texts at most, far below the 2^32 at which nonces might collide.
 #[derive(Clone)]
 pub(crate) struct SealKey(Zeroizing<[u8; KEY_LEN]>);
 
@@ -23,7 +21,6 @@ impl SealKey {
         Self(bytes)
     }
 
-    /// The key with these bytes; `None` if the length is wrong.
     pub(crate) fn of_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(|bytes| Self(Zeroizing::new(bytes)))
     }
@@ -32,7 +29,6 @@ impl SealKey {
         &self.0
     }
 
-    /// Seals a text, bound to `context`.
     pub(crate) fn seal(&self, context: &[u8], text: &[u8]) -> Vec<u8> {
         let mut nonce = [0; NONCE_LEN];
         draw(&mut nonce);

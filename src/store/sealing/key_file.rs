@@ -1,11 +1,10 @@
 //! The file of a store's keys, sealed by the master key ([`key_text`]).
 //!
-//! The file is only replaced as a whole: written anew beside the old one, synced, renamed over it. So a crash
-//! leaves either the old or the new one. Then the old one's bytes are overwritten, if the file system allows.
+//! The file is only replaced as a whole, by a rename, so a crash leaves either the old or the new one. Then
+//! the old one's bytes are overwritten, if the file system allows.
 //!
 //! A copy, `keys.copy`, makes damage to one of the two harmless. Both are replaced before anything relies on
-//! the new keys, the copy last, so a destroyed key is in neither. A stale copy that a crash has left is
-//! replaced when the store is [opened](KeyFile::mend).
+//! the new keys, the copy last. A stale copy is replaced when the store is [opened](KeyFile::mend).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -38,7 +37,6 @@ impl KeyFile {
         Self { path: self.path.with_file_name(COPY) }
     }
 
-    /// The bytes that the master key opens: those of the file, or if it is lost, of its copy.
     pub(crate) fn sound(&self, master: &MasterKey) -> Result<Vec<u8>, SealingError> {
         match self.opened_text(master) {
             Ok(text) => Ok(text),
@@ -129,7 +127,6 @@ impl KeyPlace for KeyFile {
     }
 }
 
-/// Removes a new file that a crash left unfinished; the one it was to replace is intact.
 fn discard(fresh: &Path) -> io::Result<()> {
     let left = disk::if_there(OpenOptions::new().write(true).open(fresh))?;
     left.map_or(Ok(()), |left| write_over(&left).and_then(|()| fs::remove_file(fresh)))

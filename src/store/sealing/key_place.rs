@@ -18,14 +18,10 @@ pub(crate) trait KeyPlace: Send + Sync {
     /// The id of the master key that seals them.
     fn sealed_with(&self) -> Result<String, SealingError>;
 
-    /// Replaces the keys as a whole. Once this returns, the new ones are durable and the old ones are gone.
-    ///
-    /// # Errors
-    /// [`SealingError::Replaced`] if another process has changed the keys since they were last read or
-    /// written here; nothing is written.
+    /// Replaces the keys as a whole; the old ones are gone once this returns. [`SealingError::Replaced`],
+    /// with nothing written, if another process has changed them since they were last read or written here.
     fn write(&self, master: &MasterKey, ring: &KeyRing) -> Result<(), SealingError>;
 
-    /// The keys, if another process has replaced them since they were last read or written here.
     fn replaced(&self, _master: &MasterKey) -> Result<Option<KeyRing>, SealingError> {
         Ok(None)
     }

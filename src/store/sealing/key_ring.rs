@@ -18,14 +18,12 @@ const ENTRY: usize = 2 + 4 + KEY_LEN;
 
 #[derive(Clone)]
 pub(crate) struct WrappingKey {
-    /// The number of earlier keys of the slot.
     pub(crate) generation: u32,
     pub(crate) key: SealKey,
 }
 
 #[derive(Clone)]
 pub(crate) struct KeyRing {
-    /// Seals records without a lead.
     pub(crate) own: SealKey,
     /// Keys the hashes that must not be guessable.
     pub(crate) blinding: SealKey,
@@ -46,17 +44,14 @@ impl KeyRing {
         Self { own, slots, blinding, wrapping, identities: Vec::new(), passing: Vec::new() }
     }
 
-    /// The wrapping key that seals in a slot.
     pub(crate) fn current(&self, slot: u16) -> &WrappingKey {
         self.wrapping[usize::from(slot)].last().expect("each slot has a key from its beginning on")
     }
 
-    /// The wrapping key of a slot and generation, unless destroyed.
     pub(crate) fn wrapping(&self, slot: u16, generation: u32) -> Option<&WrappingKey> {
         self.wrapping[usize::from(slot)].iter().find(|key| key.generation == generation)
     }
 
-    /// The slots with keys that are about to be destroyed.
     pub(crate) fn unfinished(&self) -> Vec<u16> {
         (0..SLOTS).filter(|slot| self.is_unfinished(*slot)).collect()
     }
@@ -126,7 +121,6 @@ impl KeyRing {
         self.passing.drain(..self.passing.len().saturating_sub(1));
     }
 
-    /// The same keys, for a copy that outlives ephemeral records.
     pub(crate) fn without_passing(&self) -> Self {
         Self { passing: Vec::new(), ..self.clone() }
     }

@@ -16,7 +16,6 @@ const HEADING: &[u8] = b"offerd keys 1\n";
 /// The start of the heading in any format version.
 const NAME: &[u8] = b"offerd keys ";
 const ID: usize = 8;
-/// Length of the heading before the sealed part, without its line end.
 #[cfg(test)]
 pub(super) const HEADING_LEN: usize = HEADING.len() + ID;
 
@@ -25,7 +24,6 @@ pub(crate) fn text(master: &MasterKey, ring: &KeyRing) -> Vec<u8> {
     [HEADING, master.id().as_bytes(), b"\n", &sealed].concat()
 }
 
-/// Opens a sealed ring; `path` names its place in errors.
 pub(crate) fn opened(path: &Path, master: &MasterKey, text: &[u8]) -> Result<KeyRing, SealingError> {
     let (id, sealed) = parts(path, text)?;
     let ring = master.key.open(HEADING, sealed).map(Zeroizing::new);
@@ -43,7 +41,6 @@ pub(crate) fn opened(path: &Path, master: &MasterKey, text: &[u8]) -> Result<Key
     KeyRing::of_bytes(&ring).ok_or_else(|| SealingError::Damaged(path.to_owned()))
 }
 
-/// The id of the master key that sealed it, which is outside the sealed part.
 pub(crate) fn sealed_with(path: &Path, text: &[u8]) -> Result<String, SealingError> {
     parts(path, text).map(|(id, _)| id)
 }

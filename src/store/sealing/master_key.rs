@@ -115,7 +115,6 @@ impl MasterKey {
         Ok(made)
     }
 
-    /// Creates the key of a new store when none is configured.
     pub(crate) fn create_beside(store: &Path) -> Result<Self, MasterKeyError> {
         let file = Self::new_beside(store)?;
         let made = Self::create(&file)?;
@@ -159,7 +158,6 @@ impl MasterKey {
         &self.place
     }
 
-    /// Opens the key of a backup that this master key has sealed.
     pub(crate) fn open(&self, context: &[u8], sealed: &[u8]) -> Option<SealKey> {
         SealKey::of_bytes(&self.key.open(context, sealed).map(Zeroizing::new)?)
     }
@@ -185,10 +183,7 @@ impl MasterKey {
     }
 }
 
-/// `file`, if a key may be created there beside the store.
-///
-/// # Errors
-/// If the store is a mounted volume, since a file beside it would not be persisted.
+/// `file`, unless the store is a mounted volume: a file beside that would not be persisted.
 pub(crate) fn kept_beside(
     store: &Path,
     file: PathBuf,

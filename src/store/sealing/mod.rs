@@ -13,11 +13,9 @@
 //!
 //! # Why there are wrapping keys
 //! A removed record stays in the files of the store until they are dropped. If the master key sealed data
-//! keys directly, a removed one could be recovered and opened with the master key. So a wrapping key per slot
-//! seals the data keys of that slot; it lives in a small file that is replaced as a whole. To erase a lead,
-//! the other data keys of its slot are resealed under a fresh wrapping key. Once that is durable, the old
-//! wrapping key is destroyed, and with it everything that the disk still holds of the lead. A crash in
-//! between leaves both keys in the file, and the next start finishes.
+//! keys directly, it could still open a removed one. So a wrapping key per slot does, which lives in a small
+//! file that is replaced as a whole. To erase a lead, the other data keys of its slot are resealed under a
+//! fresh wrapping key; then the old one is destroyed. After a crash in between, the next start finishes.
 //!
 //! Rotating the master key only replaces that file. A [backup](super::backup) has the keys of its instant.
 
@@ -179,9 +177,8 @@ impl Sealing {
             if let Some(data_key) = data_key::unwrap(&self.ring.read(), lead, &kept) {
                 return Ok(Ok(Some(data_key)));
             }
-            // A concurrent erasure, even in another process, may have resealed the data key and destroyed the
-            // old wrapping key since it was read. Another thread may have loaded the new keys just before
-            // they were asked for, so one more try is made.
+            // The data key may have been resealed since it was read, and the new keys loaded just before they
+            // were asked for: one more try.
             let is_same = read.as_ref() == Some(&kept) && !self.are_others();
             if is_same && is_settled {
                 return Ok(Err(Reason::DataKey));
@@ -190,7 +187,6 @@ impl Sealing {
         }
     }
 
-    /// The keys with which identities of a company were hashed after `since_ms`.
     pub(super) fn identity_keys(&self, company: Uuid, since_ms: i64) -> Vec<IdentityKey> {
         let ring = self.ring.read();
         let keys = ring.identities.iter();
@@ -257,14 +253,12 @@ impl Sealing {
         self.found_or_begun(|ring| ring.passing(None).cloned(), KeyRing::begin_passing)
     }
 
-    /// Begins a new key of ephemeral records, which seals from now on.
     pub(super) fn begin_passing(&self) -> Result<EphemeralKey, SealingError> {
         self.change(KeyRing::begin_passing)?;
         Ok(self.ring.read().passing(None).expect("it was just begun").clone())
     }
 
-    /// Adds a new wrapping key to each slot, in memory and in the file. Writes the file once for all slots,
-    /// or not at all if every slot has its new key already.
+    /// Adds a new wrapping key to each slot, in memory and in the file; at most one write for all slots.
     pub(super) fn renew(&self, slots: &BTreeSet<u16>) -> Result<(), SealingError> {
         // A slot in the middle of a renewal already has its new key.
         if slots.iter().all(|slot| self.ring.read().is_unfinished(*slot)) {
@@ -287,8 +281,7 @@ impl Sealing {
         self.ring.read().current(self.slots.slot_of(lead)).generation
     }
 
-    /// The data keys of a slot in their new stored form: resealed, destroyed, or removed (`None`). Unreadable
-    /// ones are left out and stay as they are.
+    /// The data keys of a slot: resealed, destroyed, or removed (`None`). Unreadable ones stay as they are.
     pub(super) fn rewrapped(
         &self,
         kept: HashMap<Uuid, Vec<u8>>,
@@ -333,7 +326,6 @@ impl Sealing {
         kept.into_iter().filter_map(rewrap).collect()
     }
 
-    /// The slots whose resealing was interrupted by a crash.
     pub(super) fn unfinished(&self) -> Vec<u16> {
         self.ring.read().unfinished()
     }
@@ -410,7 +402,6 @@ pub(super) fn sealed(owner: Uuid, with: &SealKey, tree: Tree, key: &[u8], payloa
     [owner.as_bytes(), &with.seal(&context(tree, owner, key), payload)[..]].concat()
 }
 
-/// The owner of a sealed payload, read without opening it.
 pub(super) fn owner(stored: &[u8]) -> Option<Uuid> {
     stored.first_chunk::<OWNER_LEN>().map(|owner| Uuid::from_bytes(*owner))
 }

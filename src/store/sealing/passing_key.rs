@@ -1,5 +1,4 @@
-//! Keys of ephemeral records, which live for some minutes. When a new key begins, the records still wanted
-//! are resealed with it, and the old key is destroyed.
+//! Keys of ephemeral records: a new key reseals the records still wanted, and the old one is destroyed.
 //!
 //! ```text
 //! id (16)  key (32)

@@ -9,10 +9,10 @@ mod identities;
 mod large_values;
 mod model;
 mod passing;
+mod record_locks;
 mod salvage;
 mod sealing;
 mod terms;
-mod turns;
 mod volumes;
 mod writer_thread;
 

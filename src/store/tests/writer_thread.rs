@@ -104,16 +104,16 @@ fn a_thread_with_a_courier_is_woken_once_for_all_outcomes_of_a_group() {
     let store = Store::open(options).unwrap();
     let woken = Arc::new(Woken::default());
     let waker = Waker::from(Arc::clone(&woken));
-    let mut courier = pin!(answer_commits_here());
+    let mut answering = pin!(answer_commits_here());
     gate.hold(&store);
-    assert!(courier.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    assert!(answering.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
     let [mut first, mut second] =
         ["a", "b"].map(|key| Box::pin(store.commit(Commit::new().put(TREE, key, "x"))));
     drop(gate);
     store.close().unwrap();
     assert_eq!(woken.0.load(Ordering::SeqCst), 1);
-    assert_eq!((&mut first).now_or_never(), None, "it comes by the courier");
-    assert!(courier.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    assert_eq!((&mut first).now_or_never(), None, "it comes by the completion queue");
+    assert!(answering.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
     assert_eq!((&mut first).now_or_never(), Some(Ok(())));
     assert_eq!((&mut second).now_or_never(), Some(Ok(())));
 }
@@ -123,8 +123,8 @@ fn a_courier_that_leaves_keeps_no_outcome() {
     let directory = directory();
     let (options, gate) = Gate::before(&directory);
     let store = Store::open(options).unwrap();
-    let mut courier = Box::pin(answer_commits_here());
-    assert!(courier.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    let mut answering = Box::pin(answer_commits_here());
+    assert!(answering.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     gate.hold(&store);
     let brought = store.commit(Commit::new().put(TREE, "brought", "x"));
     drop(gate);
@@ -132,7 +132,7 @@ fn a_courier_that_leaves_keeps_no_outcome() {
     while store.payload(TREE, "written").is_none() {
         std::thread::yield_now();
     }
-    drop(courier);
+    drop(answering);
     let late = store.commit(Commit::new().put(TREE, "late", "x"));
     store.close().unwrap();
     assert_eq!(brought.now_or_never(), Some(Ok(())));

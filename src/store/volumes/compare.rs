@@ -23,8 +23,7 @@ struct FilePart {
 }
 
 impl Volume {
-    /// Reads all of the files, notes damage, and counts the records that the index misses or maps to an older
-    /// entry. Concurrent writes are allowed.
+    /// Reads all files, notes damage, and counts the records that the index misses. Writes may go on.
     pub(crate) fn unfound(&self, damages: &Damages) -> DiskResult<u64> {
         // Entries behind this position may not be indexed yet.
         let until = self.found_until();

@@ -15,7 +15,6 @@ use super::super::manifest::VolumeRow;
 use super::super::record_file::{self, FileNumber, FileRow, Locator, RecordFile};
 use super::super::volume_number::{Number, directory_name, directory_of};
 
-/// The path of a volume's file, relative to the store's directory.
 pub(crate) fn name(volume: Number, number: FileNumber) -> String {
     let path = record_file::path_of(directory_name(volume).as_ref(), number);
     path.to_string_lossy().into_owned()
@@ -67,8 +66,7 @@ impl VolumeFiles {
         Ok(Self { volume, directory, files: RwLock::new([(1, first)].into()), missing: Vec::new() })
     }
 
-    /// Opens the listed files. Missing ones are noted as damage; if none is left that can grow, a new one is
-    /// begun.
+    /// Opens the listed files and notes missing ones as damage. If none can grow, a new one is begun.
     pub(crate) fn open(store: &Path, volume: &VolumeRow, damages: &Damages) -> io::Result<Self> {
         disk::make_directory(&directory_of(store, volume.number))?;
         let opened = Self::open_by(RecordFile::open, store, volume, damages)?;
@@ -118,10 +116,7 @@ impl VolumeFiles {
         Ok(())
     }
 
-    /// Appends changes and returns the place of each. After an error nothing was written.
-    ///
-    /// # Errors
-    /// The system's, or that the file was deleted: changes written to it would be lost at the next start.
+    /// Appends changes. After an error, such as a deleted file, nothing was written.
     pub(crate) fn append(&self, changes: &[RecordChange]) -> io::Result<Vec<Locator>> {
         let last = self.last();
         match last.is_gone(&self.directory) {
@@ -144,7 +139,6 @@ impl VolumeFiles {
         self.files.read().values().cloned().collect()
     }
 
-    /// The file that grows.
     pub(crate) fn last(&self) -> Arc<RecordFile> {
         let files = self.files.read();
         let (_, last) = files.last_key_value().expect("a volume has a file from its beginning on");

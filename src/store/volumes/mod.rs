@@ -8,15 +8,12 @@
 //! Each holds `….records`, the [record files](super::record_file), which are the source of truth, and
 //! `index`, which locates a record in them ([`super::index`]) and is rebuilt when it does not match them.
 //!
-//! Files only grow, and building an index takes time in proportion to its size. So records that grow with
-//! every lead are partitioned by time. When the growing volume is [large or old
-//! enough](super::StoreOptions::volume_bytes), the next is begun. A start opens the base and the last volume;
-//! the others are opened later in the background, or when a reader needs them.
+//! Building an index takes time in proportion to its size, so growing records are partitioned by time. When
+//! the last volume is [large or old enough](super::StoreOptions::volume_bytes), the next is begun.
 //!
-//! The key of a record determines its volume ([`VolumeSelector`](super::VolumeSelector)): by the time in the key for a rate table
-//! or a feed, whose keys the store makes, or by the lead, whose volume is stored with its data key, since a
-//! client may choose a lead's uuid. A commit may write to several volumes; the [journal](super::journal)
-//! makes that atomic.
+//! A record's volume ([`VolumeSelector`](super::VolumeSelector)) follows from the time in its key, which the
+//! store makes, or from its lead, whose volume is stored with its data key, since a client may choose a
+//! lead's uuid. The [journal](super::journal) makes commits to several volumes atomic.
 //!
 //! The base has no time span. When more than half of its files is dead records, the oldest file is compacted
 //! and [removed](Volumes::emptied): its live records are written again at the end.
@@ -197,8 +194,7 @@ impl Volumes {
         gone.into_iter().next()
     }
 
-    /// Whether the store must acknowledge nothing while files of a volume are gone: it is written to, or all
-    /// others depend on it.
+    /// Whether the store must acknowledge nothing while files of a volume are gone.
     pub(super) fn is_needed(&self, number: Number) -> bool {
         number == BASE || self.last().is_some_and(|(last, _)| last == number)
     }
@@ -230,12 +226,10 @@ impl Volumes {
         [base].into_iter().chain(self.dated.read().values().filter_map(of_dated)).collect()
     }
 
-    /// The last volume and its beginning; `None` while only the base exists.
     pub(super) fn last(&self) -> Option<(Number, VolumeStart)> {
         self.dated.read().last_key_value().map(|(number, place)| (*number, place.row.begins))
     }
 
-    /// The volumes in the order of their spans, the base first.
     pub(super) fn numbers(&self) -> Vec<Number> {
         [BASE].into_iter().chain(self.dated.read().keys().copied()).collect()
     }
@@ -247,7 +241,6 @@ impl Volumes {
         begun.map_or(BASE, |place| place.row.number)
     }
 
-    /// The dated volumes, in the order of their spans.
     pub(super) fn spans(&self) -> Vec<VolumeSpan> {
         let span = |place: &Arc<DiskVolume>| VolumeSpan {
             number: place.row.number,
@@ -334,9 +327,7 @@ impl Volumes {
         self.dated.read().keys().rev().nth(YOUNG - 1).is_none_or(|oldest| *oldest <= number)
     }
 
-    /// Closes volumes that are out of active use and were not read since the last call. That frees their
-    /// memory, and they can be reopened without rebuilding the index. A reader that needs one meanwhile
-    /// waits.
+    /// Closes idle volumes to free memory. They can be reopened without rebuilding the index.
     pub(super) fn close_idle(&self) -> DiskResult<()> {
         let is_idle = |place: &&Arc<DiskVolume>| {
             place.opened.get().is_some_and(|volume| !volume.used.swap(false, Ordering::Relaxed))
@@ -373,8 +364,7 @@ impl Volumes {
         Ok(settled?)
     }
 
-    /// Appends changes, each to its volume. Makes nothing durable: the journal does. Readers see the changes
-    /// once the indexes [do](Appended::find).
+    /// Appends changes, each to its volume. Makes nothing durable or [visible](Appended::find) yet.
     pub(super) fn append(&self, changes: Vec<RecordChange>) -> Result<Vec<Appended>, ApplyError> {
         let mut appended: Vec<Appended> = Vec::new();
         for (number, changes) in by_volume(changes) {
@@ -427,8 +417,7 @@ impl Volumes {
         (files.len() > 1 && is_worth_it).then(|| files.swap_remove(0))
     }
 
-    /// Removes a file of the base that holds no live record any more. Once this returns, it does not come
-    /// back.
+    /// Removes a file of the base without live records. Once this returns, it does not come back.
     pub(super) fn emptied(&self, file: u32) -> io::Result<()> {
         let path = self.base.files.take_out(file);
         self.write_manifest()?;
@@ -441,13 +430,11 @@ impl Volumes {
         self.options.volume_bytes / BASE_FILE_SHARE
     }
 
-    /// Total size of the store's volumes in bytes.
     pub(super) fn bytes_on_disk(&self) -> u64 {
         let dated: u64 = self.spans().iter().map(|span| span.bytes).sum();
         bytes_in(&directory_of(self.store(), BASE)) + dated
     }
 
-    /// Total size of the last volume's record files in bytes.
     pub(super) fn last_bytes(&self) -> u64 {
         let last = self.dated.read().last_key_value().and_then(|(_, place)| place.opened());
         last.map_or(0, |volume| volume.files.bytes())
@@ -461,8 +448,7 @@ impl Volumes {
         self.latest_ms.load(Ordering::Relaxed)
     }
 
-    /// Makes everything durable, and records the final lengths in the manifest. No write may follow. Volumes
-    /// dropped afterwards can be reopened without rebuilding an index.
+    /// Makes everything durable, with the final lengths in the manifest. No write may follow.
     pub(super) fn settle(&self) -> io::Result<()> {
         self.make_durable()?;
         self.note_journal(false)?;
@@ -475,7 +461,6 @@ impl Volumes {
         opened.chain([Arc::clone(&self.base)]).collect()
     }
 
-    /// The dated volumes that are open.
     #[cfg(test)]
     pub(super) fn open_numbers(&self) -> Vec<Number> {
         let dated = self.dated.read();
@@ -495,8 +480,7 @@ impl DiskVolume {
         Some(Arc::clone(volume))
     }
 
-    /// Opens the volume with its share of the index memory. The volume must be closed, and only one caller
-    /// may open it.
+    /// Opens a closed volume with its share of the index memory; one caller at a time.
     fn open(&self, store: &StoreOptions, share: u64, damages: &Damages) -> DiskResult<Arc<Volume>> {
         let files = VolumeFiles::open(&store.path, &self.row, damages)?;
         let volume = Volume::open(files, self.options(store, store.cache_bytes / share), damages)?;

@@ -15,8 +15,7 @@ use super::Volumes;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum VolumeSearch {
     In(Number),
-    /// The base, which holds records about no lead; then the last volume, in case the lead has lost its data
-    /// key since it came.
+    /// The base; then the last volume, in case the lead has lost its data key since it came.
     Unclaimed,
     /// Any: the data key of its lead cannot be read.
     Somewhere,
@@ -31,7 +30,6 @@ impl VolumeSearch {
         }
     }
 
-    /// The volume to write to.
     pub(crate) fn number(self) -> Number {
         if let Self::In(number) = self { number } else { BASE }
     }
@@ -78,7 +76,6 @@ pub(crate) fn span(
     })
 }
 
-/// The time in a key, for trees partitioned by time.
 pub(crate) fn time_ms(tree: Tree, key: &[u8]) -> Option<u64> {
     match tree.row().kept {
         VolumeSelector::ByTime => {

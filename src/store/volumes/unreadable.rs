@@ -26,8 +26,7 @@ impl UnreadableFiles {
         Self { damages, files: Arc::default() }
     }
 
-    /// Notes that a record could not be read, and retries the read until it succeeds. One place of a file
-    /// stands for all.
+    /// Notes an unreadable record, and retries until it can be read. One place of a file stands for all.
     pub(super) fn note(&self, files: &VolumeFiles, locator: Locator, error: &io::Error) {
         let (Some(file), true) = (files.file(locator.file), self.files.lock().insert(locator.file)) else {
             return;

@@ -30,8 +30,7 @@ pub(crate) struct Volume {
     settled: AtomicBool,
     /// Whether the index may miss records of the files: such an index is not kept.
     distrusted: AtomicBool,
-    /// Whether the index was built while the files were damaged. If the damaged part came back the index
-    /// would miss it, so it is not kept either.
+    /// Whether the index was built while files were damaged, and is not kept: the damaged part may come back.
     partial: bool,
     /// The file and offset up to which the index is complete.
     found_until: Mutex<(FileNumber, u64)>,
@@ -39,8 +38,7 @@ pub(crate) struct Volume {
 }
 
 impl Volume {
-    /// Opens a volume on its files, with the index of the last close or one rebuilt from the files. A rebuild
-    /// notes the damage it meets.
+    /// Opens a volume on its files. A rebuild of the index notes the damage it meets.
     pub(crate) fn open(files: VolumeFiles, options: IndexOptions<'_>, damages: &Damages) -> DiskResult<Self> {
         let kept = VolumeIndex::open_closed(options).unwrap_or_else(|DiskError(why)| {
             tracing::warn!(volume = files.volume, %why, "rebuilding an index of the store");
@@ -68,8 +66,7 @@ impl Volume {
         Ok(opened)
     }
 
-    /// The raw value under a key, or the disk's failure to read it; the outer error is the index's. Writes
-    /// must be excluded meanwhile.
+    /// The outer error is the index's. Writes must be excluded meanwhile.
     pub(crate) fn get(&self, key: &[u8]) -> DiskResult<DiskResult<Option<Vec<u8>>>> {
         let Some(locator) = self.index.get(key)? else { return Ok(Ok(None)) };
         let read = self.files.read(locator, key);
@@ -120,8 +117,7 @@ impl Volume {
         self.distrusted.load(Ordering::Acquire)
     }
 
-    /// Once this returns, all writes survive a power cut and none may follow. After a drop the volume can be
-    /// reopened without rebuilding its index.
+    /// Once this returns, all writes survive a power cut, none may follow, and a reopen keeps the index.
     pub(crate) fn settle(&self) -> io::Result<()> {
         self.files.sync()?;
         self.settled.store(true, Ordering::Release);
@@ -191,8 +187,7 @@ pub(crate) fn for_each_entry<E>(
     Ok(())
 }
 
-/// Passes each entry of a file to `take`, and notes damage under the file's volume and name. A walk that
-/// reaches the end replaces the damage known of the file.
+/// Passes each entry of a file to `take`. A walk that reaches the end replaces the file's known damage.
 pub(crate) fn note_damage<B>(
     file: &RecordFile,
     (volume, name): (Number, &str),

@@ -74,8 +74,7 @@ impl Field {
     }
 }
 
-/// The lead that the fields yield. Returns the faults that belong to no field; the others are stored with
-/// their fields.
+/// The lead that the fields yield. Returns the faults that belong to no field.
 pub(super) fn lead(of: ProductType, specimen: bool, form: &mut [FormSection]) -> Result<Lead, Vec<String>> {
     let mut body = Map::new();
     body.insert("productTypes".to_owned(), Value::from(vec![of.as_str()]));
@@ -111,8 +110,7 @@ fn beside(fault: ApiError, sections: &mut [FormSection]) -> Option<String> {
     }
 }
 
-/// Sets the value at a path, with the JSON type of its attribute. A value of another type stays text, so that
-/// parsing the lead reports it.
+/// Sets the value at a path. A value of another type than its attribute stays text: a fault of the lead.
 fn put(body: &mut Map<String, Value>, path: &str, value: String) {
     let kind = Attribute::named(path).map(|attribute| attribute.kind);
     let value = match kind {

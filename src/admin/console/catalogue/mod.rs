@@ -1,5 +1,4 @@
-//! `GET /console/catalogue`: all offers of the current partner files. [`trial`] shows which of them match a
-//! lead.
+//! `GET /console/catalogue`: all offers of the current partner files. [`trial`] matches them with a lead.
 
 mod form;
 pub(super) mod trial;

@@ -1,5 +1,4 @@
-//! `GET`, `POST /console/catalogue/try`: matches a lead without submitting it; shows the offers that match,
-//! and why others do not.
+//! `GET`, `POST /console/catalogue/try`: shows which offers match an unsubmitted lead, and why not.
 
 use super::form::{self, WITH_SPECIMEN, lead, sections};
 use crate::console::prelude::*;
@@ -81,7 +80,6 @@ fn verdict(seats: Vec<SeatJudgement>) -> Value {
     }
 }
 
-/// The reasons against a partner, or against the offers of one that is asked.
 fn against(seat: &SeatJudgement) -> Vec<Value> {
     let row = |offer: Option<&String>, refusals: &[EligibilityObjection]| {
         let reasons: Vec<_> = refusals.iter().map(|refusal| (&refusal.wanted, &refusal.found)).collect();

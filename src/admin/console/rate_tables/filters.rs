@@ -16,9 +16,8 @@ const SLOW: [(&str, &str); 4] =
 /// How far the clock may have been ahead when a table was created, milliseconds.
 const CLOCK_STEPS_MS: i64 = 60 * 60 * 1000;
 
-/// Runs the search of an address; returns the tables, and the form with the chosen filters and the progress
-/// of the search. An invalid filter yields no tables. Returns [`RecordUnavailable`], after it was reported,
-/// when a record cannot be read.
+/// Runs the search of an address; returns the tables, and the form with the filters and the progress. An
+/// invalid filter yields no tables.
 pub(super) fn sought(
     engine: &MatchingEngine,
     settings: &ConsoleSettings,
@@ -65,7 +64,6 @@ pub(super) fn sought(
     Ok((sought.tables, fields))
 }
 
-/// The first non-empty value of a parameter.
 fn value<'a>(asked: &'a [(String, String)], name: &str) -> Option<&'a str> {
     let found = asked.iter().find(|(known, value)| known == name && !value.is_empty());
     found.map(|(_, value)| value.as_str())

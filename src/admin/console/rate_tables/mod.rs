@@ -1,9 +1,6 @@
-//! `GET /console/rateTables`, `GET /console/rateTables/{uuid}`, and the form that reveals a lead's personal
-//! data.
-//!
+//! `GET /console/rateTables`, `GET /console/rateTables/{uuid}`, and the form that reveals personal data.
 //! Tables are found by the UUID of a lead, a rate table or an offer, as `find` or `uuid`; or page by page by
-//! company, product, partner, outcome and time. The page is built from the stored records, like
-//! `offerd explain`.
+//! company, product, partner, outcome and time.
 
 mod filters;
 mod found;

@@ -15,9 +15,8 @@ const AROUND: Duration = Duration::from_secs(2);
 const STEPS_MOST: usize = 50;
 const RECORDS_MOST: usize = 2000;
 
-/// The clicks on a table's offers, including those that are only counted; the payouts of the lead from all
-/// its tables less reversals, in dollars; and the actions on the lead since, oldest first. Returns
-/// [`RecordUnavailable`], after it was reported, when a record cannot be read.
+/// The clicks on a table's offers; the payouts of the lead from all its tables less reversals, in dollars;
+/// and the actions on the lead since, oldest first.
 pub(super) fn money(store: &Store, table: &Table, lead: &LeadRecord) -> Result<Value, RecordUnavailable> {
     let mut clicks = 0;
     for number in table.numbers() {

@@ -62,7 +62,6 @@ fn card(offer: &Json, explained: &[SeatExplanation]) -> Value {
         firmness => firmness.into_iter().find(|(name, _)| is(name)).map(|(_, words)| words),
         terms => terms(offer, details),
         score => offer["recommendationScore"].as_f64(),
-        // The reasons for its score and rank; empty if no ranking was in use.
         why => why(&uuid, explained),
         json => serde_json::to_string_pretty(offer).unwrap_or_default(),
         uuid,
@@ -91,7 +90,6 @@ fn terms(offer: &Json, details: &Json) -> Vec<(&'static str, String)> {
     told
 }
 
-/// A range from minimum to maximum; either may be unknown.
 fn range((write, behind): Unit, least: Option<f64>, most: Option<f64>) -> Option<String> {
     let range = match [least, most].map(|value| value.map(write)) {
         [None, None] => return None,

@@ -8,14 +8,12 @@ const TEXT_LETTERS: usize = 160;
 
 const ABBREVIATIONS: [&str; 5] = ["fcra", "ip", "sms", "ssn", "tcpa"];
 
-/// The content of a lead, by section, with its attributes; masked ones show a value only if in `revealed`.
 pub(super) fn told(lead: &Lead, revealed: &[&str]) -> Vec<(String, Vec<Value>)> {
     let mut sections: Vec<(String, Vec<Value>)> = Vec::new();
     for attribute in Attribute::all() {
         let Some(value) = attribute.read(lead) else { continue };
         let is_masked = attribute.is_masked();
         let is_revealed = is_masked && revealed.contains(&attribute.path);
-        // Masked values are hidden.
         let shown = (!is_masked || is_revealed).then(|| written(attribute.kind, value));
         let (section, name) = attribute.path.rsplit_once('.').unwrap_or(("lead", attribute.path));
         let line = fields! {

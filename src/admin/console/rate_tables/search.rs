@@ -1,5 +1,4 @@
-//! Search for rate tables, latest first. It scans the table records in time order, a bounded number at a
-//! time, reports how far it got, and continues from there.
+//! Search for rate tables, latest first: a scan in time order, a bounded number at a time.
 
 use metrics::counter;
 
@@ -30,7 +29,6 @@ pub(super) const ENDED: [OutcomeFilter; 4] = [
     ("timed_out", "timed out", |outcome| matches!(outcome, Outcome::TimedOut)),
 ];
 
-/// The search criteria; an unset one matches everything.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TableSearch {
     pub company: Option<Uuid>,
@@ -62,8 +60,6 @@ pub(super) struct TableSearchResult {
     pub stopped_at: Option<i64>,
 }
 
-/// Searches for tables, latest first. Returns [`RecordUnavailable`], after it was reported, when a record
-/// cannot be read.
 pub(super) fn search(
     engine: &MatchingEngine,
     wish: &TableSearch,
@@ -177,8 +173,7 @@ fn fits(
         && wish.slow.is_none_or(is_slow))
 }
 
-/// The products that a lead requests: all if it names none, none if it is erased. Returns
-/// [`RecordUnavailable`], after it was reported.
+/// The products that a lead requests: all if it names none, none if it is erased.
 pub(super) fn asked_for(store: &Store, lead: Uuid) -> Result<Vec<ProductType>, RecordUnavailable> {
     let record = reading::lead(store, lead)?;
     let asked = |record: LeadRecord| match record.lead.product_types {
@@ -198,7 +193,6 @@ fn has_tags(store: &Store, lead: Uuid, wanted: &[(String, String)]) -> Result<bo
     Ok(wanted.iter().all(|(name, value)| has(name, value)))
 }
 
-/// All answers of a table. Returns [`RecordUnavailable`], after it was reported.
 pub(super) fn answers(store: &Store, table: Uuid) -> Result<Vec<SeatAnswer>, RecordUnavailable> {
     Ok(reading::answers(store, table).collect::<Result<Vec<_>, _>>()?.concat())
 }

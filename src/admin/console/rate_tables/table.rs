@@ -25,7 +25,6 @@ pub(super) struct TablePage {
     fields: Value,
 }
 
-/// A reason against a partner or some of its offers.
 #[derive(Debug, PartialEq, Serialize)]
 struct Objection {
     /// The offers; empty if it is about the partner.
@@ -35,16 +34,14 @@ struct Objection {
 }
 
 impl TablePage {
-    /// Renders the page, with the reason for a reveal.
     pub(super) fn view(self, visit: &ConsoleRequest, reason: Option<String>) -> Result<View> {
         // A complete table never changes.
         let page = if self.pending { PAGE.fresh(FRESH) } else { PAGE };
         Ok(visit.view(page, context! { reason, ..self.fields })?.titled("Rate table"))
     }
 
-    /// Reads the page of a table, by its UUID or an offer's; `None` if there is none or its lead is erased.
-    /// Shows only the `revealed` personal attributes, and only the reported `tags`. Returns
-    /// [`RecordUnavailable`], after it was reported, when a record cannot be read.
+    /// Reads the page of a table, by its UUID or an offer's. Shows only the `revealed` personal attributes,
+    /// and only the reported `tags`.
     pub(super) fn read(
         engine: &MatchingEngine,
         uuid: Uuid,
@@ -83,8 +80,7 @@ impl TablePage {
             asks => asks(&explained, &transcribed),
             offers => arrays(&snapshot.json, &explained.seats),
             without => judged.iter().filter(|seat| !shows(seat)).map(|seat| without(seat)).collect::<Vec<_>>(),
-            // A partner has a seat per product type; these are for product types that the lead does not
-            // request.
+            // Seats of partners for other product types.
             not_wanted => not_wanted.len(),
             // Other tags may contain personal data.
             tags => tags_of(&record, tags),
@@ -129,7 +125,6 @@ fn asks(table: &TableExplanation, transcribed: &[(&str, ProductType)]) -> Vec<Va
     seated.map(ask).collect()
 }
 
-/// Why no offer of a partner is shown.
 fn about(seat: &SeatExplanation) -> String {
     let mut answered = seat.offers.iter().filter(|offer| offer.uuid.is_some());
     match (seat.why, answered.next()) {
@@ -138,7 +133,6 @@ fn about(seat: &SeatExplanation) -> String {
     }
 }
 
-/// A partner without an offer, with the reason.
 fn without(seat: &SeatExplanation) -> Value {
     let tone = match seat.why {
         Reason::Offers | Reason::Declined | Reason::Rejected => "warn",

@@ -1,7 +1,5 @@
-//! The timeline of a rate table, to scale: when each partner was asked and answered, and with what.
-//!
-//! Each seat has a lane. A track shows its time budget, a bar the time taken, and a label the outcome. This
-//! file computes the positions; the template draws them.
+//! The timeline of a rate table, to scale. Each seat has a lane: its time budget, a bar for the time taken,
+//! and a label for the outcome. The template draws the computed positions.
 
 use std::cmp::Ordering;
 
@@ -23,7 +21,6 @@ const LEAST_BAR: f64 = 4.0;
 const LETTER: f64 = 6.5;
 const GAP: f64 = 9.0;
 const MOST_TICKS: f64 = 8.0;
-/// Maximum characters of a partner's name.
 const NAME_LETTERS: usize = 30;
 
 /// Minimum length of the axis, milliseconds.
@@ -76,7 +73,6 @@ pub(super) fn timeline(table: &TableExplanation, now_ms: i64) -> Option<Value> {
     (!lanes.is_empty()).then(drawing)
 }
 
-/// When a seat was asked, its time budget, and when it ended, in milliseconds since the table's creation.
 #[derive(Debug, Clone, Copy)]
 struct AskInterval {
     asked: f64,
@@ -87,7 +83,6 @@ struct AskInterval {
 type Seated<'t> = (&'t SeatExplanation, Option<AskInterval>);
 
 impl AskInterval {
-    /// `None` for a seat that was not asked.
     fn of(seat: &SeatExplanation, after: &dyn Fn(Timestamp) -> f64, so_far: f64) -> Option<Self> {
         let asked = after(seat.asked_at?);
         let ended = seat.ended_after_ms.map_or(so_far.max(asked), |took| asked + took as f64);
@@ -109,8 +104,7 @@ fn lane(seat: &SeatExplanation, nth: u16, span: Option<AskInterval>, scale: Scal
     }
 }
 
-/// Position of the label, whichever fits first: after the bar (`start`), before it (`end`), or on it
-/// (`inside`).
+/// Position of the label, whichever fits first: after the bar (`start`), before (`end`), or on it (`inside`).
 fn place(bar: Option<LaneSegment>, length: f64) -> (f64, &'static str) {
     let Some(LaneSegment { x, width }) = bar else { return (LEFT + GAP, "start") };
     if x + width + GAP + length <= WIDTH - RIGHT {
@@ -219,7 +213,6 @@ fn shortened(name: &str) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// Rounds to a tenth of a unit, below what is visible.
 fn rounded(place: f64) -> f64 {
     (place * 10.0).round() / 10.0
 }

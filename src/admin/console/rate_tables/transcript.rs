@@ -1,5 +1,4 @@
-//! `GET`, `POST /console/rateTables/{uuid}/transcript`: what partners were sent and answered, and the form
-//! that reveals it.
+//! `GET`, `POST /console/rateTables/{uuid}/transcript`: messages of partners, revealed by the form.
 
 use super::path_of;
 use crate::console::prelude::*;

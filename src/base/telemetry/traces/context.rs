@@ -1,6 +1,4 @@
-//! Trace propagation: the header `traceparent` of W3C Trace Context.
-//!
-//! `tracestate` is not propagated: other parties' data in it must not reach partners.
+//! Trace propagation: the header `traceparent` of W3C Trace Context, without other parties' `tracestate`.
 
 use hyper::header::HeaderValue;
 use hyper::{HeaderMap, http::HeaderName};

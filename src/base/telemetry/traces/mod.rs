@@ -1,10 +1,8 @@
 //! Traces: one per lead, with a span per partner asked, exported to an OpenTelemetry collector.
 //!
-//! Tracing never delays a lead: an ended span goes into a bounded queue, which `delivery` drains. A full
-//! queue drops the span and counts it. Spans hold ids, partner keys and outcomes; nothing of a person.
-//!
-//! Spans are managed by hand, with the OpenTelemetry API. A lead moves through actors and threads, where
-//! there is no current span; `tracing` spans would appear in every log line and depend on its filter.
+//! An ended span goes into a bounded queue, which `delivery` drains, or is dropped and counted. Spans hold
+//! nothing of a person. They use the OpenTelemetry API: a lead moves through actors and threads, where there
+//! is no current span, and `tracing` spans would appear in every log line.
 
 mod context;
 mod delivery;
@@ -27,10 +25,8 @@ pub struct Traces(Option<SdkTracer>);
 
 impl Traces {
     /// Exports traces to the collector at `endpoint`, an http or https URL as in
-    /// `OTEL_EXPORTER_OTLP_ENDPOINT`. Samples `sampled_percent` of the traces that no caller has started. The
-    /// [`SpanExportTask`] sends queued spans.
-    ///
-    /// Must be called within a tokio runtime.
+    /// `OTEL_EXPORTER_OTLP_ENDPOINT`. Samples `sampled_percent` of the traces that no caller has started.
+    /// Call it within a tokio runtime.
     pub fn to(endpoint: &str, sampled_percent: u8) -> Result<(Self, SpanExportTask), String> {
         let resource = Resource::builder_empty()
             .with_service_name("offerd")
@@ -57,8 +53,7 @@ impl Traces {
     }
 }
 
-/// The span of a lead, from its arrival to its complete rate table. Ends on drop. Boxed, like that of an ask,
-/// since a span is large and most tables have none.
+/// The span of a lead, until its complete rate table. Ends on drop. Boxed, since most tables have none.
 #[derive(Debug, Default)]
 pub struct LeadTrace(Option<Box<(SdkTracer, Span)>>);
 

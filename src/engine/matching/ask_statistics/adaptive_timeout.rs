@@ -1,8 +1,7 @@
 //! Adaptive timeouts: shortened so far that only a chosen share of answers is lost.
 //!
-//! The timeout is the time within which all but the chosen share of recent asks ended. A timed-out ask counts
-//! as an answer that takes for ever, so once more asks time out than the share allows, the full timeout
-//! applies again. Tests and failed asks are ignored.
+//! The timeout is the time within which all but the chosen share of recent asks ended. A timed-out ask takes
+//! for ever, so once more asks time out than the share allows, the full timeout applies again.
 
 use std::time::Duration;
 
@@ -26,7 +25,6 @@ pub(super) struct TimeoutEstimate {
 }
 
 impl TimeoutEstimate {
-    /// The timeout of a seat with these recent asks, whose full timeout is `whole`.
     pub(super) fn timeout<'a>(
         &mut self,
         asks: impl IntoIterator<Item = &'a EndedAsk>,

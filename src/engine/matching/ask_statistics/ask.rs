@@ -31,7 +31,6 @@ impl EndedAsk {
         Some(Self { elapsed_us: micros(elapsed), end: Some(end), test })
     }
 
-    /// The result as it counts for health: live leads only.
     pub(super) fn live_ending(self) -> Option<AskEnding> {
         self.end.filter(|_| !self.test)
     }

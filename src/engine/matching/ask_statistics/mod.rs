@@ -1,12 +1,8 @@
-//! Recent results of each seat's asks, and what follows from them: the adaptive timeout, the [`AskSummary`]
-//! that people see, and the seat's health ([`offerd_base::partner_health`]). `hindsight::timing` makes the
-//! same summary from the stored tables.
+//! Recent results of each seat's asks, and what follows from them: the adaptive timeout, the [`AskSummary`],
+//! and the seat's health ([`offerd_base::partner_health`]). A busy seat takes 16 KiB for its asks, up to 20
+//! KiB for its health, and as much for failures, until the daemon stops.
 //!
-//! A busy seat takes 16 KiB for its asks, at most 20 KiB for its health, and as much again for failures. A
-//! seat that has left the book keeps its memory until the daemon stops.
-//!
-//! Every ask is recorded, on every engine thread. So finding a seat takes no lock, each seat has a lock of
-//! its own, and that lock also covers its metrics.
+//! Every engine thread records asks, so finding a seat takes no lock, and each seat has its own.
 
 mod adaptive_timeout;
 mod ask;
@@ -52,7 +48,6 @@ pub const ASKS_SHOWN: usize = 1000;
 /// Failures kept per seat.
 pub const TROUBLES_KEPT: usize = 50;
 
-/// How far back stored tables are read at the start, milliseconds.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// The statistics of all seats.
@@ -72,16 +67,13 @@ impl Default for AskStatistics {
     }
 }
 
-/// The statistics of a partner's seats, indexed by product type.
 type PartnerStatistics = [Mutex<SeatStatistic>; ProductType::ALL.len()];
 
 #[derive(Debug, Default)]
 struct SeatStatistic {
-    /// The last asks, oldest first.
     asks: VecDeque<EndedAsk>,
     /// How many of the newest people see: not restored ones, since stored tables have less exact times.
     shown: usize,
-    /// The last failures, oldest first.
     troubles: VecDeque<FailedAsk>,
     enough: TimeoutEstimate,
     history: AskHistory,
@@ -223,7 +215,6 @@ impl AskStatistics {
         })
     }
 
-    /// Runs `act` on a seat's statistics, which are created if missing.
     fn with<T>(&self, partner: &str, product: ProductType, act: impl FnOnce(&mut SeatStatistic) -> T) -> T {
         let (known, begun) = (self.partners.load(), OnceCell::new());
         let seats = known.get(partner).unwrap_or_else(|| begun.get_or_init(|| self.begin_partner(partner)));
@@ -288,7 +279,6 @@ impl SeatStatistic {
     }
 }
 
-/// Appends to a ring of at most `most` values.
 pub(super) fn push<T>(ring: &mut VecDeque<T>, most: usize, value: T) {
     if ring.len() == most {
         ring.pop_front();

@@ -1,12 +1,9 @@
-//! What a partner would have answered with more time, estimated from asks that were awaited for limited
-//! times.
+//! How a partner would have answered with more time, estimated from asks with limited waits.
 //!
 //! An ask that timed out only shows that its answer takes longer: it is censored. So the time to an answer is
-//! estimated by the product limit of Kaplan and Meier (Nonparametric estimation from incomplete observations,
-//! J. Am. Stat. Assoc. 53, 1958). An ask ends with offers, a decline or an error; the share that ended with
-//! offers by a time is the cumulative incidence of Aalen and Johansen (Scand. J. Stat. 5, 1978). An ask that
-//! was watched beyond its timeout enters from the timeout on (late entry), beside the same ask censored
-//! there.
+//! estimated by the product limit of Kaplan and Meier (J. Am. Stat. Assoc. 53, 1958). The share that ended
+//! with offers by a time is the cumulative incidence of Aalen and Johansen (Scand. J. Stat. 5, 1978). An ask
+//! watched beyond its timeout enters from the timeout on (late entry), beside the ask censored there.
 //!
 //! Intervals are 95 %, by Greenwood's variance (The natural duration of cancer, 1926), extended to several
 //! ways to end by the delta method (Marubini and Valsecchi, Analysing Survival Data, 1995, ch. 10), on the
@@ -59,16 +56,13 @@ pub struct Survival {
     steps: Vec<SurvivalStep>,
     /// End of the last observation, microseconds.
     pub seen_to_us: u32,
-    /// The number under observation from each time at which it changed.
     at_risk: Vec<(u32, u64)>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct SurvivalStep {
     at_us: u32,
-    /// Asks under observation just before.
     at_risk: f64,
-    /// Share of those that ended with offers.
     offered: f64,
     other: f64,
     /// Share that did not end; exactly 0 if all ended.
@@ -76,7 +70,6 @@ struct SurvivalStep {
     answered: f64,
     /// Share of all asks still pending before.
     pending_before: f64,
-    /// Share of all asks that ended with offers so far.
     incidence: f64,
     /// Share without an answer so far, disregarding errors.
     unanswered: f64,
@@ -250,7 +243,6 @@ impl Survival {
         self.until(within_us).last().map_or(0.0, |step| step.incidence)
     }
 
-    /// The derivatives of an incidence by the shares that end at a step with offers and otherwise.
     fn slope(&self, step: &SurvivalStep, within_us: u32, incidence: f64) -> [f64; 2] {
         if step.at_us > within_us {
             return [0.0, 0.0];
@@ -259,7 +251,6 @@ impl Survival {
         [step.pending_before - lost, -lost]
     }
 
-    /// The standard error of an estimate with these derivatives by the (multinomial) shares at each step.
     fn error(&self, slope: impl Fn(&SurvivalStep) -> [f64; 2]) -> f64 {
         let variance = |step: &SurvivalStep| {
             let [offered, other] = slope(step);

@@ -118,7 +118,6 @@ pub struct GrantRequest {
 }
 
 impl GrantRequest {
-    /// The size of a node's batch, given the free part of the cap.
     fn batch(self, free: u32) -> u32 {
         match self.nodes {
             // A lone node shares with no one.
@@ -231,7 +230,6 @@ pub struct CapRead {
 /// After this time without an ask a node is idle; other nodes' counts may be this old. Milliseconds.
 const SOON: i64 = 10_000;
 
-/// Pause after a read that granted nothing, milliseconds.
 const IN_VAIN: i64 = 1_000;
 
 impl CapBatch {

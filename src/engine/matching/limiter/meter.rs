@@ -16,7 +16,6 @@ pub const MINUTE: i64 = 60_000;
 /// A quarter of an hour, milliseconds: local days start and end on one in every time zone.
 pub const QUARTER: i64 = 15 * MINUTE;
 
-/// Retention of the counts per minute, so that a clock that steps back a little loses none.
 const MINUTES_KEPT: i64 = 60 * MINUTE;
 
 /// The longest a local day can reach back, with an hour for a change of clocks and one to spare.
@@ -80,7 +79,6 @@ impl Meter {
         (self.owed_today(limits, at) >= budget).then_some(Denied::Budget)
     }
 
-    /// Whether this node's batch has an ask left; notes when it is exhausted.
     fn has_left(&mut self, period: Period, at: i64) -> bool {
         let Some(batch) = self.batches.iter_mut().find(|batch| batch.is_of(period, at)) else { return false };
         batch.is_wanted |= batch.left() == 0;
@@ -174,12 +172,10 @@ fn count(sum: i64) -> u32 {
     u32::try_from(sum).unwrap_or(if sum < 0 { 0 } else { u32::MAX })
 }
 
-/// Amounts by period, newest last.
 #[derive(Debug, Clone, Default)]
 struct Periods(VecDeque<(i64, i64)>);
 
 impl Periods {
-    /// Adds to a period and drops those more than `kept` behind the newest.
     fn add(&mut self, period: i64, amount: i64, kept: i64) {
         let place = self.0.len() - self.0.iter().rev().take_while(|(other, _)| *other > period).count();
         match place.checked_sub(1).and_then(|last| self.0.get_mut(last)) {
@@ -192,7 +188,6 @@ impl Periods {
         }
     }
 
-    /// Replaces the periods before `first` with those of another count.
     fn replace_before(&mut self, first: i64, other: Self) {
         let own = self.0.iter().filter(|(period, _)| *period >= first);
         self.0 = other.0.iter().filter(|(period, _)| *period < first).chain(own).copied().collect();

@@ -1,8 +1,7 @@
 //! The limiter: decides which fitting seats are asked, and counts the asks.
 //!
 //! A seat counts once per table: when the table is written with the seat asked, or when second look starts
-//! ([`asks`](crate::rate_table::asks)). A seat that was not needed, or skipped for lack of time, does not
-//! count. Counts derive from the records (`recount`), so a restart restores them.
+//! ([`asks`](crate::rate_table::asks)). A restart restores the counts from the records (`recount`).
 //!
 //! Where several nodes share a store, each has a [`batch`] of every daily, weekly and monthly cap and an
 //! equal part of every cap per minute ([`cap_sharing`](super::cap_sharing)).
@@ -58,9 +57,7 @@ pub struct LimiterRound {
 #[derive(Debug)]
 struct LimiterCounts {
     partners: HashMap<String, PartnerCounts>,
-    /// Retention of asks, milliseconds.
     kept: i64,
-    /// Number of nodes that ask, if several may.
     nodes: Option<u32>,
     /// Postings since a running recount of budgets began, if there is one.
     booked: Option<Vec<Posting>>,
@@ -108,8 +105,7 @@ impl Limiter {
         now(&self.clock)
     }
 
-    /// Decides which seats are asked about a lead, at most `most`, and counts them. An exclusive seat is
-    /// asked alone. `left_out` holds the reasons that do not depend on counts.
+    /// Decides which seats are asked, at most `most`, and counts them. `left_out` is independent of counts.
     pub fn admit(
         &self,
         test: bool,

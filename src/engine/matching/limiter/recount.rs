@@ -49,7 +49,6 @@ pub fn recount_since(records: &Records, since: i64, now: i64) -> (LimiterCounts,
     recount_asks(records, since..now + SLACK, now - since + 2 * SLACK)
 }
 
-/// Whether a count is complete, or why the store could not be read to the end.
 type RecountResult = Result<(), ReadError>;
 
 fn note<T>(whole: &mut RecountResult, found: Result<T, ReadError>) -> Option<T> {

@@ -15,7 +15,6 @@ use offerd_model::ProductType;
 use offerd_partners::Book;
 use offerd_store::ReadError;
 
-/// How long before a period its batch is requested, milliseconds.
 const AHEAD: i64 = 5_000;
 
 /// How long after a period its batch is kept for returned asks, milliseconds.
@@ -144,7 +143,6 @@ impl Limiter {
     }
 }
 
-/// The caps of a book at some times, by record key.
 fn caps_at(book: &Book, times: [i64; 2]) -> BTreeMap<Vec<u8>, (SeatCap, u32)> {
     let mut caps = BTreeMap::new();
     for seat in book.seats() {

@@ -18,7 +18,6 @@ impl RateTableActor {
         gathered.into_iter().for_each(|answered| self.take_in_reply(answered));
     }
 
-    /// Records a reply and its duration, unless its seat already has an outcome.
     pub(super) fn take_in_reply(&mut self, PartnerAnswered { seat, end, at, elapsed }: PartnerAnswered) {
         let slowest = &mut self.slowest[usize::from(self.table.released_at(seat).is_some())];
         *slowest = elapsed.max(*slowest);

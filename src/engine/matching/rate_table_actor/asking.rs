@@ -61,7 +61,6 @@ impl RateTableActor {
         }
     }
 
-    /// Whether a seat answers in the process, without simulation.
     pub(super) fn answers_at_once(&self, seat: &Seat) -> bool {
         let is_triggered = || Trigger::of(&self.start.lead, &seat.identity.key).is_some();
         seat.answers_at_once() && !(self.shown().head().test && is_triggered())
@@ -78,7 +77,6 @@ impl RateTableActor {
         self.take_in_reply(PartnerAnswered { seat, end: outcome.into(), at, elapsed });
     }
 
-    /// Asks a partner that takes time, some of which may have passed `before` a restart.
     pub(super) fn ask_partner(
         &mut self,
         seat: usize,
@@ -142,7 +140,6 @@ impl RateTableActor {
         }
     }
 
-    /// An ask with this budget from now on, which started `before` ago.
     pub(super) fn asked(&self, at: i64, before: Duration, budget: Duration) -> Ask {
         let after = at - self.shown().head().created_at - before.as_millis() as i64;
         Ask {

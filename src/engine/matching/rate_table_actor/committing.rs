@@ -23,7 +23,6 @@ const KEPT: &str = "could not store answers; keeping them until the store accept
 const FAILED_PAUSE: Duration = Duration::from_millis(250);
 
 impl RateTableActor {
-    /// Starts the write in flight, and renders requests while the disk is busy with the lead.
     pub(super) fn write(&mut self, ctx: &mut Context<Self>) {
         let Some(write) = &self.table.in_flight else { return };
         if write.cut > 0 {
@@ -53,7 +52,6 @@ impl RateTableActor {
         }));
     }
 
-    /// Handles the result of the first write: the lead is accepted or refused.
     pub(super) fn first_written(&mut self, result: Result<(), CommitError>, ctx: &mut Context<Self>) {
         let Some((until, acknowledged)) = self.waiting.take() else { return };
         self.start.held = None;
@@ -74,7 +72,6 @@ impl RateTableActor {
         self.drive(ctx);
     }
 
-    /// Handles the result of a write: shows the answers, or stops the actor.
     pub(super) fn written(&mut self, result: Result<(), CommitError>, ctx: &mut Context<Self>) {
         match result {
             Ok(()) => self.take_in_written(),
@@ -123,7 +120,6 @@ impl RateTableActor {
         });
     }
 
-    /// Handles a completed write: counts its sales towards the seats' budgets.
     fn take_in_written(&mut self) {
         let sales = self.table.in_flight.as_ref().map(|write| write.sales.clone()).unwrap_or_default();
         for sale in sales.iter().filter(|_| !self.shown().head().test) {

@@ -37,7 +37,6 @@ impl RateTableActor {
         }
     }
 
-    /// Handles completion: frees the place, and lingers for returning viewers.
     pub(super) fn settle(&mut self, ctx: &mut Context<Self>) {
         let word = |is: bool| if is { "yes" } else { "no" };
         let (test, offers) = (word(self.shown().head().test), word(self.shown().offers() > 0));

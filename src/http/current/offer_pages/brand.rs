@@ -1,7 +1,4 @@
-//! Brands of companies' pages, and their content security policy.
-//!
-//! A page is a single answer: its style and script are inline, and the policy allows them, and nothing else,
-//! by digest.
+//! Brands of companies' pages, and their content security policy, which allows inline parts by digest.
 
 use std::collections::BTreeMap;
 
@@ -79,8 +76,7 @@ impl Brand {
     }
 }
 
-/// Allows the page's own style and script by digest, its own stream and images, `data:` icons, and framing by
-/// these sites.
+/// Allows inline style and script by digest, own images and stream, `data:` icons, and framing by these.
 fn policy(style: &str, frame_ancestors: &str) -> HeaderValue {
     let digest = |text: &str| STANDARD.encode(Sha256::digest(text));
     let policy = format!(

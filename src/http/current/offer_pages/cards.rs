@@ -250,7 +250,6 @@ fn said<const N: usize>(given: [Option<String>; N]) -> Vec<String> {
     given.into_iter().flatten().filter(|words| !words.trim().is_empty()).collect()
 }
 
-/// One figure, or the range from minimum to maximum.
 fn range<F: PartialEq + Copy, T: Display>(
     least: Option<F>,
     greatest: Option<F>,

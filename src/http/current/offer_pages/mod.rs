@@ -2,9 +2,7 @@
 //! `GET /offers/{page}/{offer}/seen.gif`: the page of a rate table, which shows its offers to a person as
 //! they arrive.
 //!
-//! Its address is the only credential ([`public_ids`](offerd_engine::records::public_ids)): it grants access
-//! to the offers of one table, and to nothing else. The page works without a script, which only updates what
-//! changes.
+//! Its address is the only credential ([`public_ids`](offerd_engine::records::public_ids)).
 
 pub mod brand;
 mod cards;

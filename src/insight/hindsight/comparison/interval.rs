@@ -9,8 +9,7 @@ const UPPER: f64 = 0.975;
 
 /// The interval for the difference of two shares, each given as hits and total: method 10 of Newcombe,
 /// "Interval estimation for the difference between independent proportions: comparison of eleven methods",
-/// Statistics in Medicine 17 (1998), which combines the score intervals of Wilson (1927). It also holds for
-/// few hits, and stays within -1 to 1.
+/// Statistics in Medicine 17 (1998). It holds for few hits too, and stays within -1 to 1.
 pub fn of_shares(one: (f64, f64), other: (f64, f64)) -> Option<(f64, f64)> {
     let z = Normal::new(0.0, 1.0).ok()?.inverse_cdf(UPPER);
     let ((one_low, one_high), (other_low, other_high)) = (wilson(one, z)?, wilson(other, z)?);

@@ -1,12 +1,7 @@
-//! Comparison: the outcomes of an experiment's leads, each variant against the control, with confidence
-//! intervals.
+//! Comparison: the outcomes of an experiment's leads, each variant against the control.
 //!
-//! It reads records rather than report cells: whether means differ depends on the variance between leads,
-//! which sums do not hold. For each lead that drew a variant of the rule, it collects the outcomes from the
-//! company's feeds up to now, including those after the rule ended. A lead counts under the variant that it
-//! drew, even if its tables were made without it.
-//!
-//! It proceeds step by step, so that the caller can pause between the steps.
+//! It reads records rather than report cells, whose sums do not hold the variance between leads. A lead
+//! counts under the variant that it drew, with all outcomes up to now. The caller can pause between steps.
 
 mod interval;
 mod outcome;

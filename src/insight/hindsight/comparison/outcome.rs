@@ -9,7 +9,6 @@ worded! {
     #[serde(rename_all = "camelCase")]
     pub enum Outcome;
 
-    /// Its name in JSON.
     fn name;
 
     /// Leads with an offer.
@@ -87,8 +86,7 @@ impl LeadOutcomes {
     }
 }
 
-/// The leads of a variant: the mean of each outcome and its sum of squared deviations, updated by Welford's
-/// method (1962), which loses no digits.
+/// The mean of each outcome and its sum of squared deviations, updated by Welford's method (1962).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct VariantStatistics {
     /// The number of leads.

@@ -22,21 +22,16 @@ pub struct RunningComparison {
     records: Records,
     rule: String,
     test: bool,
-    /// The most leads to read.
     most: usize,
-    /// The feeds still to read: for each company the events, then the payouts, each with its next arrival in
-    /// microseconds.
+    /// For each company the events, then the payouts, each with its next arrival in microseconds.
     ahead: VecDeque<(Tree, Uuid, u64)>,
-    /// The variants found, the control first.
     variants: Vec<String>,
-    /// The leads, each with the index of its variant.
     leads: HashMap<Uuid, (usize, LeadOutcomes)>,
     cut: bool,
 }
 
 impl RunningComparison {
-    /// Starts with the arrivals since `since_ms` (Unix milliseconds). `variants` are listed even if no lead
-    /// has drawn them.
+    /// Starts with the arrivals since `since_ms` (Unix milliseconds). Lists all of `variants`.
     pub fn begin<'v>(
         records: &Records,
         rule: &str,

@@ -1,10 +1,7 @@
-//! Explains the offers of a stored lead: for each of its rate tables, which partners were asked and with what
-//! outcome, and why the others were not.
-//!
-//! Recorded facts are shown as recorded: outcomes with their causes, and the seats that limits kept out. The
-//! condition that ruled out a partner is not recorded. It is re-evaluated with the present partner files and
-//! the present lead; [`TableExplanation::same_files`] and [`TableExplanation::same_lead`] state whether these
-//! are unchanged.
+//! Explains the offers of a stored lead: which partners were asked and with what outcome, and why the others
+//! were not. Outcomes and limits are shown as recorded. The condition that ruled out a partner is
+//! re-evaluated with the present files and lead; [`TableExplanation::same_files`] and
+//! [`TableExplanation::same_lead`] state whether these are unchanged.
 
 mod seats;
 mod standing;
@@ -52,8 +49,7 @@ record! {
         second_look_at?: Timestamp,
         /// Whether an answer is still outstanding.
         pending: bool,
-        /// Whether the partner files are unchanged since the table was made, so that the conditions are those
-        /// of that time.
+        /// Whether the partner files, and so the conditions, are unchanged since the table was made.
         same_files: bool,
         /// Whether the lead is unchanged since then.
         same_lead: bool,
@@ -134,7 +130,6 @@ worded! {
     #[serde(rename_all = "snake_case")]
     pub enum OfferReason;
 
-    /// The reason for people.
     fn sentence;
 
     /// It is shown.
@@ -151,8 +146,7 @@ worded! {
     NotAsked "not asked";
 }
 
-/// Explains a lead by its uuid, or one rate table by its own uuid or that of one of its offers; `None` if the
-/// uuid is unknown.
+/// Explains a lead by its uuid, or one rate table by its own uuid or that of one of its offers.
 ///
 /// # Errors
 /// [`RecordUnavailable`], already logged, when a record cannot be read.

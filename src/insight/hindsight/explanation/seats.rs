@@ -28,9 +28,7 @@ struct KnownTable<'a> {
     templates: &'a Templates,
     book: &'a Book,
     asks: Asks,
-    /// Results that arrived after an ask had ended, by seat.
     later: HashMap<u16, LateEventKind>,
-    /// The answers in the order of recording.
     answers: Vec<RecordedAnswer>,
     /// The standings of its ranked offers, by offer number.
     standings: HashMap<u16, Standing>,
@@ -40,13 +38,11 @@ struct KnownTable<'a> {
 
 struct RecordedAnswer {
     answer: SeatAnswer,
-    /// The ask, where it is recorded.
     ask: Option<Ask>,
     first_number: u16,
 }
 
-/// All seats: those of the table, then the others of the book, then those that limits kept out and that have
-/// left the book.
+/// The seats of the table, then the others of the book, then others that limits kept out.
 pub fn of_table(
     records: &Records,
     book: &Book,
@@ -168,7 +164,6 @@ impl<'a> KnownTable<'a> {
         EligibilityObjection::new(wanted, found)
     }
 
-    /// The seat at the table that is exclusive by its file.
     fn exclusive(&self, product_type: ProductType) -> Option<&str> {
         let of_product = self.book.seats().iter().filter(|seat| seat.product_type == product_type);
         let mut exclusive = of_product.filter(|seat| seat.exclusive.is_some());
@@ -201,7 +196,6 @@ impl<'a> KnownTable<'a> {
         offers.collect()
     }
 
-    /// Explains a seat of the book that has no place at the table.
     fn unseated(&self, judged: &SeatJudgement, facts: &Facts, at: Option<DateTime<Utc>>) -> SeatExplanation {
         let seat = &judged.seat;
         let why = match self.kept_out(seat) {
@@ -228,7 +222,6 @@ fn unanswered(judged: Option<&SeatJudgement>, answered: &[OfferExplanation]) -> 
     others.map(|offer| offer_of_file(offer, OfferReason::NotAnswered)).collect()
 }
 
-/// Explains an offer of a file by its refusals; `otherwise` if there are none.
 fn offer_of_file(offer: &OfferJudgement, otherwise: OfferReason) -> OfferExplanation {
     let (name, refusals) = (offer.name.clone(), offer.refusals.clone());
     let why = if refusals.is_empty() { otherwise } else { OfferReason::Unmet };

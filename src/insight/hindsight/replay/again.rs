@@ -1,11 +1,9 @@
 //! Recomputes a stored rate table with other partner files, without asking any partner.
 //!
-//! The table is seated by the same plan and built by the same machine, including second look and its auction.
-//! Catalog offers are priced anew. An HTTP partner is assumed to answer as it did; one that was not asked, to
-//! have no offers. An ask that failed, or that the lead's `sandbox` tag decided, ends as it did. A seat that
-//! was out of room, over a cap or a budget, paused by command or suppressed still is. Shares, days, schedules
-//! and exclusive partners follow the files. The variants of experiments stay as drawn. If a ranking was in
-//! force, it still is, with the conversion rates estimated at that time.
+//! The same plan and machine make the table, including second look and its auction. Catalog offers are priced
+//! anew. An HTTP partner is assumed to answer as it did, or without offers. An ask that failed, or that the
+//! lead's `sandbox` tag decided, ends as it did; a seat out of room, over a cap or budget, paused by command
+//! or suppressed still is. Variants of experiments and rankings stay as they were.
 
 use std::sync::Arc;
 

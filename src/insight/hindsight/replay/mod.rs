@@ -1,7 +1,5 @@
-//! Replay: reruns stored leads with other partner files, to see which offers would be won and lost. No
-//! partner is called, and nothing is written.
-//!
-//! It proceeds step by step, so that the caller can report progress, pause between the steps, or give up.
+//! Replay: reruns stored leads with other partner files, to see which offers would be won and lost. Calls no
+//! partner, writes nothing. The caller can pause between the steps.
 
 mod again;
 mod report;

@@ -1,6 +1,4 @@
 //! The result of a replay: offers won and lost per partner, and the leads that gain or lose all of theirs.
-//!
-//! Pure: compares and counts a rate table as it was and as it would be.
 
 use std::collections::{BTreeMap, BTreeSet};
 

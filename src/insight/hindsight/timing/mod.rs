@@ -1,15 +1,9 @@
-//! How long partners took, from the records of rate tables, and the estimated effect of other timeouts: the
-//! basis for tuning timeouts.
+//! How long partners took, and the estimated effect of other timeouts, from the records of rate tables.
+//! [`survival`](offerd_engine::matching::ask_statistics::survival) estimates the answers that timeouts cut
+//! off, by a sample of asks watched beyond their timeout ([`offerd_engine::matching::late_asks`]). The sample
+//! is in memory: without a daemon there are no estimates for longer timeouts.
 //!
-//! It needs no records of its own. A table's head holds its creation time; its answers hold when each seat
-//! was asked, when it answered, and the outcome. The figures thus cover all stored tables, across restarts.
-//! The answers that timeouts cut off are estimated by
-//! [`survival`](offerd_engine::matching::ask_statistics::survival), using a sample of asks that were watched
-//! beyond their timeout ([`offerd_engine::matching::late_asks`]). The sample is in memory, so a stopped
-//! daemon has no estimates for longer timeouts.
-//!
-//! A seat that live leads have asked is measured by these alone; one that only test leads have asked, by
-//! those.
+//! A seat is measured by the asks of live leads, or if it has none, of test leads.
 
 mod other_timeouts;
 #[cfg(test)]
@@ -62,8 +56,7 @@ pub struct SeatTiming {
     pub timed_out: u64,
     /// The timed-out asks whose answers were still watched for.
     pub watched: u64,
-    /// The median response time of all asks in milliseconds, including those that timed out; `None` if it is
-    /// longer than any ask was watched.
+    /// The median response time of all asks in milliseconds; `None` beyond the longest watch.
     pub p50_ms: Option<u64>,
     /// The 95th percentile.
     pub p95_ms: Option<u64>,
@@ -81,7 +74,6 @@ struct SeatAsks {
     waits: Waits,
 }
 
-/// The asks of one seat: by live leads, by test leads.
 type LiveAndTestAsks = [SeatAsks; 2];
 
 #[derive(Debug, Default)]
@@ -105,8 +97,7 @@ struct TimedAsk {
 
 type TimedSeat = (String, ProductType);
 
-/// Measures each seat since a time in Unix milliseconds and estimates the effect of other timeouts. Reads all
-/// tables created since, so it may take a while. Skips damaged records.
+/// Measures each seat since a time in Unix milliseconds. Reads all tables since. Skips damaged records.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -151,7 +142,6 @@ impl TableAsks {
         self.asks.extend(ask.map(|ask| TimedAsk { seat, ask, after_ms, waited_ms, place }));
     }
 
-    /// Counts the asks, once the whole table has been read.
     fn count(self, seats: &mut BTreeMap<TimedSeat, LiveAndTestAsks>) {
         let done = self.done;
         for TimedAsk { seat, ask, after_ms, waited_ms, place } in self.asks {

@@ -60,8 +60,7 @@ impl OtherTimeout {
     }
 }
 
-/// Estimates other timeouts for a seat. `now` is the present one; longer ones are capped at the `deadline` of
-/// a rate table.
+/// Estimates other timeouts for a seat, now at `now`; none exceeds the `deadline` of a rate table.
 pub(super) fn other_timeouts(
     survival: &Survival,
     waits: &Waits,
@@ -83,7 +82,6 @@ pub(super) fn other_timeouts(
     candidates(now_ms, millis(deadline)).into_iter().map(other).collect()
 }
 
-/// The candidate timeouts, each with its percent.
 fn candidates(now: u64, deadline: u64) -> Vec<(u64, u32)> {
     let longest = deadline.max(now);
     let all = PERCENT.map(|percent| (now * u64::from(percent) / 100).min(longest));

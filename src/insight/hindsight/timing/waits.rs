@@ -12,7 +12,6 @@ const KEPT: usize = 2000;
 pub(super) struct Wait {
     /// When the last of the other seats had its outcome, since the lead's arrival.
     pub(super) others: u64,
-    /// When the seat was asked.
     pub(super) after: u64,
     /// How long its ask took, or was watched.
     pub(super) elapsed: u64,
@@ -46,8 +45,7 @@ impl Waits {
         }
     }
 
-    /// The time in milliseconds within which a share of the tables is complete with this timeout; `None`
-    /// without tables. For an ask that timed out earlier, `survival` estimates when it would have ended.
+    /// The time in milliseconds within which a share of the tables is complete with this timeout.
     pub(super) fn within(&self, share: f64, timeout: u64, survival: &Survival) -> Option<u64> {
         let longest = self.sample.iter().map(|wait| wait.others.max(wait.after + timeout)).max()?;
         let wanted = share * self.sample.len() as f64 - 1e-9;
@@ -68,7 +66,6 @@ impl Waits {
 }
 
 impl Wait {
-    /// The probability that the table is complete within a time.
     fn complete(&self, within: u64, timeout: u64, survival: &Survival) -> f64 {
         if within < self.others || within < self.after {
             return 0.0;

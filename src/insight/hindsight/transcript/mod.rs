@@ -1,5 +1,4 @@
-//! Transcripts of requests to partners and their answers, for partners whose file enables them. Every
-//! operator sees them redacted (`redaction.rs`); unredacted access requires a reason and is audited.
+//! Transcripts of requests to partners and their answers. Unredacted access requires a reason and is audited.
 
 mod redaction;
 

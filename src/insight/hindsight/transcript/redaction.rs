@@ -1,8 +1,7 @@
 //! Redaction of personal data from a transcript.
 //!
-//! In a request every value is masked, in the URL, the headers and the body; the names and the structure
-//! stay. In an answer only values that cannot be personal stay: flags, numbers, and words of the partner's
-//! own file, unless they are part of the lead's data. In doubt, a value is masked.
+//! In a request every value is masked. In an answer only values that cannot be personal stay: flags, numbers,
+//! and words of the partner's own file, unless they are part of the lead's data.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +29,6 @@ pub(super) struct Redaction {
 }
 
 impl Redaction {
-    /// For a lead, and for a partner if it is still in the book.
     pub(super) fn of(lead: &Lead, source: Option<&HttpSource>) -> Self {
         let values = Attribute::all().iter().filter_map(|attribute| attribute.read(lead));
         let texts = values.flat_map(|value| match value {
@@ -131,7 +129,6 @@ impl Redaction {
         digits(text) <= DIGITS && !self.is_personal(text)
     }
 
-    /// Whether a text equals, contains or is contained in a value of the lead.
     fn is_personal(&self, text: &str) -> bool {
         let text = bare(text);
         self.personal.iter().any(|personal| {
@@ -146,7 +143,6 @@ fn digits(text: &str) -> usize {
     text.chars().filter(char::is_ascii_digit).count()
 }
 
-/// Reduces a text to lower-case letters and digits.
 fn bare(text: &str) -> String {
     text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

@@ -68,7 +68,6 @@ impl WriteObserver {
         self.0.lock().is_some()
     }
 
-    /// The changes collected since the last call.
     pub(super) fn take(&self) -> Result<Vec<RecordChange>, BackupError> {
         match self.0.lock().as_mut() {
             Some(ObservedChanges { fell_behind: true, .. }) | None => Err(BackupError::FellBehind),
@@ -87,16 +86,16 @@ mod tests {
 
     #[test]
     fn what_may_wait_is_bounded_and_nothing_is_kept_of_what_fell_behind() {
-        let tap = WriteObserver::default();
+        let observer = WriteObserver::default();
         let value = vec![0; CHANGES_BYTES_MAX / 4];
         let batch = || vec![RecordChange { volume: 0, key: b"k".to_vec(), value: Some(value.clone()) }];
-        tap.begin().unwrap();
-        (0..3).for_each(|_| tap.note(batch()));
-        assert_eq!(tap.take().unwrap().len(), 3);
-        (0..4).for_each(|_| tap.note(batch()));
-        assert_eq!(tap.take(), Err(BackupError::FellBehind), "also for changes that came before");
-        tap.end();
-        tap.note(batch());
-        assert!(!tap.listens());
+        observer.begin().unwrap();
+        (0..3).for_each(|_| observer.note(batch()));
+        assert_eq!(observer.take().unwrap().len(), 3);
+        (0..4).for_each(|_| observer.note(batch()));
+        assert_eq!(observer.take(), Err(BackupError::FellBehind), "also for changes that came before");
+        observer.end();
+        observer.note(batch());
+        assert!(!observer.listens());
     }
 }

@@ -5,22 +5,22 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use crate::turns::RecordLocks;
+use crate::record_locks::RecordLocks;
 use crate::{CommitError, Tree};
 
 const LONG: Duration = Duration::from_secs(60);
 
 #[tokio::test]
 async fn changes_of_one_record_have_their_turn_as_they_came_and_others_do_not_wait() {
-    let turns = RecordLocks::new(8, false);
-    let first = turns.take(LONG, Tree::Clicks, b"one").await.unwrap();
-    let other = turns.take(LONG, Tree::Clicks, b"other").await.unwrap();
-    let of_another_tree = turns.take(LONG, Tree::Leads, b"one").await.unwrap();
+    let locks = RecordLocks::new(8, false);
+    let first = locks.take(LONG, Tree::Clicks, b"one").await.unwrap();
+    let other = locks.take(LONG, Tree::Clicks, b"other").await.unwrap();
+    let of_another_tree = locks.take(LONG, Tree::Leads, b"one").await.unwrap();
     let order = Mutex::new(Vec::new());
     let next = |nth| {
-        let (turns, order) = (&turns, &order);
+        let (locks, order) = (&locks, &order);
         async move {
-            let _turn = turns.take(LONG, Tree::Clicks, b"one").await.unwrap();
+            let _turn = locks.take(LONG, Tree::Clicks, b"one").await.unwrap();
             order.lock().unwrap().push(nth);
             tokio::task::yield_now().await;
         }
@@ -29,19 +29,19 @@ async fn changes_of_one_record_have_their_turn_as_they_came_and_others_do_not_wa
     tokio::join!(join_all((0..7).map(next)), then);
     assert_eq!(*order.lock().unwrap(), (0..7).collect::<Vec<_>>());
     drop((other, of_another_tree));
-    assert!(turns.is_idle(), "of a record that nobody changes nothing is kept");
+    assert!(locks.is_idle(), "of a record that nobody changes nothing is kept");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_line_has_an_end_and_nobody_waits_for_ever() {
     let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
     let _local = metrics::set_default_local_recorder(&recorder);
-    let turns = RecordLocks::new(2, false);
-    let first = turns.take(LONG, Tree::Leads, b"one").await.unwrap();
+    let locks = RecordLocks::new(2, false);
+    let first = locks.take(LONG, Tree::Leads, b"one").await.unwrap();
     let (late, crowded) =
-        tokio::join!(turns.take(LONG, Tree::Leads, b"one"), turns.take(LONG, Tree::Leads, b"one"),);
+        tokio::join!(locks.take(LONG, Tree::Leads, b"one"), locks.take(LONG, Tree::Leads, b"one"),);
     assert_eq!((late.err(), crowded.err()), (Some(CommitError::Crowded), Some(CommitError::Crowded)));
-    assert!(turns.take(LONG, Tree::Leads, b"another").await.is_ok());
+    assert!(locks.take(LONG, Tree::Leads, b"another").await.is_ok());
     let rendered = recorder.handle().render();
     for line in [
         r#"offerd_store_changes_refused_total{tree="leads",reason="full"} 1"#,
@@ -51,7 +51,7 @@ async fn a_line_has_an_end_and_nobody_waits_for_ever() {
         assert!(rendered.contains(line), "{line} is missing in:\n{rendered}");
     }
     drop(first);
-    assert!(turns.take(LONG, Tree::Leads, b"one").await.is_ok());
+    assert!(locks.take(LONG, Tree::Leads, b"one").await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]

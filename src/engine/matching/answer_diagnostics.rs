@@ -8,7 +8,7 @@ use offerd_partners::Seat;
 use offerd_partners::http::{AnswerReading, Answered};
 
 /// Logs and counts them, and summarises them in a sentence.
-pub(super) fn tell(seat: &Seat, reading: &AnswerReading) -> Option<String> {
+pub(super) fn report(seat: &Seat, reading: &AnswerReading) -> Option<String> {
     let (partner, product_type) = (&seat.identity.key, seat.product_type.as_str());
     for offer in &reading.dropped {
         let (position, reason) = (offer.position, &offer.reason);

@@ -1,7 +1,6 @@
 //! Record locks: serialise read-modify-write changes of a record, in order of arrival. With a guard alone,
-//! all but one of several concurrent changes would start over each time, and some could starve. Each process
-//! that shares a store has its own locks: a change that loses its guard to another process is retried a
-//! moment later, until its deadline.
+//! some of several concurrent changes could starve. Each process has its own locks: a change that loses its
+//! guard to another process is retried until its deadline.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,8 +17,7 @@ use offerd_base::telemetry::metrics::{STORE_CHANGES_IN_LINE, STORE_CHANGES_REFUS
 
 type LockKey = (Tree, Vec<u8>);
 
-/// The lines of waiters for the locked records. Memory is bounded by the number of waiters: an unlocked
-/// record takes none.
+/// The waiters for the locked records. Their number bounds the memory: an unlocked record takes none.
 #[derive(Debug)]
 pub(super) struct RecordLocks {
     most: usize,
@@ -42,8 +40,7 @@ pub struct RecordLock {
     tries: u32,
     /// Deadline of the change, if other processes change the same records.
     until: Option<Instant>,
-    // The permit is dropped before the place in line, or the line would be removed while its head holds the
-    // permit.
+    // Dropped before the place in line, whose removal would free the line with its head holding the permit.
     _turn: OwnedSemaphorePermit,
     _in_line: LockQueuePlace,
 }
@@ -51,12 +48,11 @@ pub struct RecordLock {
 /// A place in a line, given up on drop.
 #[derive(Debug)]
 struct LockQueuePlace {
-    turns: Arc<RecordLocks>,
+    locks: Arc<RecordLocks>,
     place: LockKey,
 }
 
-/// Attempts at a change if no other process changes the record: one given up as late may still be written
-/// meanwhile.
+/// Attempts if no other process changes the record: one given up as late may still be written.
 const TRIES: u32 = 4;
 
 /// Longest backoff after losing a change to another process, in ms; the first is at most 1 ms.
@@ -81,17 +77,12 @@ impl RecordLock {
 }
 
 impl RecordLocks {
-    /// Locks with at most `most` holders and waiters for each record. `is_shared` says whether other
-    /// processes change the same records.
+    /// Locks with at most `most` holders and waiters for each record.
     pub(super) fn new(most: usize, is_shared: bool) -> Arc<Self> {
         Arc::new(Self { most, is_shared, lines: Mutex::default() })
     }
 
-    /// Waits for the lock of a record, at most `longest`. Granted in the order in which these futures are
-    /// first polled.
-    ///
-    /// # Errors
-    /// [`CommitError::Crowded`], counted.
+    /// Waits at most `longest`. Granted in the order of the first polls; [`CommitError::Crowded`] is counted.
     pub(super) async fn take(
         self: &Arc<Self>,
         longest: Duration,
@@ -119,7 +110,7 @@ impl RecordLocks {
         }
         line.length += 1;
         gauge!(STORE_CHANGES_IN_LINE).increment(1.0);
-        Some((Arc::clone(&line.turn), LockQueuePlace { turns: Arc::clone(self), place }))
+        Some((Arc::clone(&line.turn), LockQueuePlace { locks: Arc::clone(self), place }))
     }
 
     /// Whether no lock is held or awaited.
@@ -131,7 +122,7 @@ impl RecordLocks {
 
 impl Drop for LockQueuePlace {
     fn drop(&mut self) {
-        let mut lines = self.turns.lines.lock();
+        let mut lines = self.locks.lines.lock();
         if let Some(line) = lines.get_mut(&self.place) {
             line.length -= 1;
             if line.length == 0 {

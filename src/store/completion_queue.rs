@@ -1,6 +1,5 @@
-//! Completion queues. A commit made on an async worker thread is answered there by the thread's queue: the
-//! writer wakes the thread once for all outcomes of a group, and the queue passes each outcome to its waiting
-//! task without a further cross-thread wake-up.
+//! Completion queues: the writer wakes each async worker thread once for all outcomes of a group, and the
+//! thread's queue passes them to its tasks without further cross-thread wake-ups.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -26,35 +25,31 @@ struct CommitReply {
     outcome: CommitResult,
 }
 
-/// The channel to the task waiting for a commit, and the completion queue of its thread.
 pub(super) struct CommitWaiter {
     answer: oneshot::Sender<CommitResult>,
     desk: Option<Arc<CompletionQueue>>,
 }
 
-/// Consumes the queue of its thread until it is dropped.
 #[derive(Default)]
 struct CompletionConsumer(Arc<CompletionQueue>);
 
-/// The outcomes of a group, by thread.
 #[derive(Default)]
 pub(super) struct CommitReplies(Vec<(Arc<CompletionQueue>, Vec<CommitReply>)>);
 
 /// Answers commits made on the current thread for as long as it is polled: run it as a task on each thread
 /// that commits often. Without it the writer wakes each waiting task individually.
 pub async fn answer_commits_here() {
-    let courier = CompletionConsumer::default();
-    *courier.0.waiting.lock() = Some(Vec::new());
-    HERE.set(Some(Arc::clone(&courier.0)));
+    let consumer = CompletionConsumer::default();
+    *consumer.0.waiting.lock() = Some(Vec::new());
+    HERE.set(Some(Arc::clone(&consumer.0)));
     loop {
-        courier.0.arrived.notified().await;
-        let arrived = courier.0.waiting.lock().as_mut().map(std::mem::take);
+        consumer.0.arrived.notified().await;
+        let arrived = consumer.0.waiting.lock().as_mut().map(std::mem::take);
         arrived.into_iter().flatten().for_each(CommitReply::give);
     }
 }
 
 impl CommitWaiter {
-    /// A waiter on this thread, with the receiver of its outcome.
     pub(super) fn here() -> (Self, oneshot::Receiver<CommitResult>) {
         let (answer, awaited) = oneshot::channel();
         (Self { answer, desk: HERE.with_borrow(Clone::clone) }, awaited)
@@ -75,7 +70,6 @@ impl CommitReplies {
         }
     }
 
-    /// Passes each thread its outcomes, and wakes it once.
     pub(super) fn send(self) {
         for (desk, replies) in self.0 {
             let left = match desk.waiting.lock().as_mut() {

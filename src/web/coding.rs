@@ -31,6 +31,7 @@ const BROTLI_MODELS_FROM_BYTES: usize = 1 << 20;
 worded! {
     pub(super) enum Coding;
 
+    /// Its name in `Content-Encoding`; empty for none.
     fn name;
 
     /// Uncompressed.

@@ -8,6 +8,7 @@ worded! {
     #[serde(rename_all = "snake_case")]
     pub enum Health;
 
+    /// The name in metrics and for other programs.
     fn word;
 
     /// As usual.

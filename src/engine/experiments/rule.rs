@@ -50,6 +50,7 @@ worded! {
     #[serde(rename_all = "camelCase")]
     pub enum RuleState;
 
+    /// The state in words.
     fn words;
 
     /// Before its start.

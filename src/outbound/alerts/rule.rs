@@ -22,6 +22,7 @@ worded! {
     #[serde(rename_all = "snake_case")]
     pub enum Severity;
 
+    /// Its label value.
     fn word;
 
     /// At once, at any hour.

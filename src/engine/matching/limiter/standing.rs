@@ -66,6 +66,7 @@ worded! {
     #[serde(rename_all = "camelCase")]
     pub enum State;
 
+    /// The state in words.
     fn words;
 
     /// The seat is asked.

@@ -9,6 +9,7 @@ worded! {
     #[serde(rename_all = "camelCase")]
     pub enum Outcome;
 
+    /// Its name in JSON.
     fn name;
 
     /// Leads with an offer.

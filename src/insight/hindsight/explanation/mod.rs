@@ -130,6 +130,7 @@ worded! {
     #[serde(rename_all = "snake_case")]
     pub enum OfferReason;
 
+    /// The reason for people.
     fn sentence;
 
     /// It is shown.

@@ -1,234 +1,77 @@
-//! The overhead of the blocking endpoint on its partners' own latency: `cargo bench --bench fanout`.
+//! What a lead of ten HTTP partners costs: `cargo bench --bench fanout`.
 //!
-//! Runs the real binary with ten HTTP partners, all served by this process, which answers each request after
-//! a random latency and records it. Leads arrive open-loop at half of the peak that a short closed-loop ramp
-//! finds. The overhead of a lead is its latency less that of its slowest partner. For comparison, a bare
-//! hyper-util client makes the same ten calls at the same rate. Partners, load and daemon share the machine,
-//! so the figures include their share. A lead waits for two disk syncs, on acceptance and when its table is
-//! complete, so the cost of a sync is reported as well; `TMPDIR=/dev/shm` puts the store in memory, where a
-//! sync is free.
+//! First beside the floor, a bare fan-out ([`floor`]): CPU time, rates, memory and the time that is added to
+//! slow partners. `cargo bench --bench fanout -- floor` measures only that.
 //!
 //! Then three more partners are dead, drip a byte a second and answer garbage: the time until the healthy
 //! partners' offers can be polled is measured with and without the sick ones, alternating by lead. Breakers
 //! are active as usual.
 //!
 //! Last, the cost of other kinds of partners. `cargo bench --bench fanout -- kinds` measures only that.
+//!
+//! Partners, load and daemon share the machine, so the figures include their share.
 
 #[path = "../load/cpu.rs"]
 mod cpu;
+mod far;
+mod floor;
+#[path = "../load/generator.rs"]
+mod generator;
 mod kinds;
 #[path = "../../tests/it/kit/mod.rs"]
 mod kit;
+#[path = "../load/process.rs"]
+mod process;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::future::Future;
-use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use futures_util::future::join_all;
 use http_body_util::{BodyExt, Full};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::TokioIo;
 use kit::far_side::{Deed, FarSide};
 use kit::partners::{PartnerFile, lender_asked};
 use kit::{Daemon, sample};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::net::TcpListener;
+
+/// The daemon's allocator, for the bare fan-out too.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const PARTNERS: usize = 10;
 /// The partners that stay healthy when three are sick.
 const HEALTHY: usize = 7;
 /// A partner's latency in ms, uniformly distributed.
 const LATENCY_MS: (f64, f64) = (20.0, 60.0);
-/// Leads in flight on the ramp.
-const RAMP: [usize; 6] = [4, 8, 16, 32, 64, 128];
-const RAMP_STEP: Duration = Duration::from_secs(2);
-const MEASURED: Duration = Duration::from_secs(10);
-const WARM_UP: Duration = Duration::from_secs(1);
-/// Disk syncs that are measured.
-const SYNCS: usize = 200;
-/// Leads that come one at a time.
-const LEADS_ALONE: usize = 100;
 /// Leads with, and as many without, sick partners.
 const LEADS_OF_SICK: usize = 200;
-/// The bars: the median and the 99th percentile of the overhead, in ms.
-const BARS_MS: (f64, f64) = (1.0, 5.0);
 
 fn main() {
-    let partners = Partners::serve();
+    if far::run() {
+        return;
+    }
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let only_kinds = std::env::args().any(|argument| argument == "kinds");
-    runtime.block_on(async {
-        if !only_kinds {
-            overhead(&partners).await;
-            sick_ones(&partners).await;
-        }
-        kinds::costs(&partners).await;
-    });
-}
-
-async fn overhead(partners: &Partners) {
-    let syncs = syncs();
-    println!(
-        "A sync of the disk: p50 {:.2} ms, p99 {:.2} ms",
-        percentile(&syncs, 0.5),
-        percentile(&syncs, 0.99)
-    );
-    let files = (0..PARTNERS).map(|nth| lender(&format!("lender_{nth}"), partners.address)).collect();
-    let daemon = Arc::new(Daemon::with_partners(files).start().await);
-    let pid = daemon.pid();
-    let blocking = {
-        let (client, partners) = (Arc::new(bare_client()), partners.clone());
-        move || blocking(Arc::clone(&daemon), Arc::clone(&client), partners.clone())
-    };
-    let peak = peak(&blocking).await;
-    let rate = peak / 2.0;
-    cpu::quiet(&[pid]).await;
-    open_loop(rate, WARM_UP, &blocking).await;
-    let ours = open_loop(rate, MEASURED, &blocking).await;
-    cpu::quiet(&[pid]).await;
-    let ours_alone = one_at_a_time(&blocking).await;
-
-    cpu::quiet(&[pid]).await;
-    let clients: Arc<Vec<Bare>> = Arc::new((0..PARTNERS).map(|_| bare_client()).collect());
-    let bare = {
-        let partners = partners.clone();
-        move || bare(Arc::clone(&clients), partners.clone())
-    };
-    open_loop(rate, WARM_UP, &bare).await;
-    let theirs = open_loop(rate, MEASURED, &bare).await;
-    let theirs_alone = one_at_a_time(&bare).await;
-
-    println!(
-        "Overhead of a lead of {PARTNERS} partners over its slowest, at half of {peak:.0} leads a second"
-    );
-    compare(&format!("{rate:.0} leads a second"), &ours, &theirs);
-    compare("one at a time", &ours_alone, &theirs_alone);
-    println!("{:<34}{:>10.2}{:>10.2}", "bar", BARS_MS.0, BARS_MS.1);
-}
-
-/// The time to make 4 KiB durable in the directory of the store.
-fn syncs() -> Vec<Duration> {
-    let mut file = tempfile::tempfile().expect("a file");
-    let mut sync = || {
-        file.write_all(&[0; 4096]).expect("room for a page");
-        let begun = Instant::now();
-        file.sync_data().expect("a sync");
-        begun.elapsed()
-    };
-    let mut times: Vec<Duration> = (0..SYNCS).map(|_| sync()).collect();
-    times.sort();
-    times
-}
-
-fn compare(load: &str, ours: &[Duration], theirs: &[Duration]) {
-    println!("{load:<34}{:>10}{:>10}{:>8}", "p50 ms", "p99 ms", "leads");
-    for (name, times) in [("blocking endpoint", ours), ("bare hyper-util", theirs)] {
-        let (p50, p99) = (percentile(times, 0.5), percentile(times, 0.99));
-        println!("  {name:<32}{p50:>10.2}{p99:>10.2}{:>8}", times.len());
+    let wanted: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let is_wanted = |part: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == part);
+    if is_wanted("floor") {
+        floor::measure(&runtime);
     }
-    let ratio = |share| percentile(ours, share) / percentile(theirs, share);
-    println!("  {:<32}{:>10.2}{:>10.2}", "ratio", ratio(0.5), ratio(0.99));
-}
-
-/// Posts a lead to the blocking endpoint; returns the overhead.
-async fn blocking(daemon: Arc<Daemon>, client: Arc<Bare>, partners: Partners) -> Duration {
-    let request = Request::post(format!("{}/blocking/leads/rateTables", daemon.integrations))
-        .header("content-type", "application/json")
-        .header("authorization", format!("Bearer {}", daemon.publishable))
-        .body(Full::new(Bytes::from(lead())))
-        .expect("a request");
-    let sent = Instant::now();
-    let answer = client.request(request).await.expect("the daemon answers");
-    let answer = answer.into_body().collect().await.expect("a body").to_bytes();
-    let took = sent.elapsed();
-    let table: Value = serde_json::from_slice(&answer).expect("a rate table is JSON");
-    assert_eq!(table["loanOffers"].as_array().map(Vec::len), Some(PARTNERS), "{table} {}", daemon.log());
-    took.saturating_sub(partners.slowest(table["leadUuid"].as_str().expect("a table names its lead")))
-}
-
-type Bare = Client<HttpConnector, Full<Bytes>>;
-
-fn bare_client() -> Bare {
-    let mut connector = HttpConnector::new();
-    connector.set_nodelay(true);
-    Client::builder(TokioExecutor::new()).build(connector)
-}
-
-/// The same calls by a bare client; returns the overhead.
-async fn bare(clients: Arc<Vec<Bare>>, partners: Partners) -> Duration {
-    let id = next().to_string();
-    let body = Bytes::from(json!({"amount": 10_000, "id": id}).to_string());
-    let sent = Instant::now();
-    let calls = clients.iter().map(async |client| {
-        let request = Request::post(format!("http://{}/", partners.address))
-            .header("content-type", "application/json")
-            .body(Full::new(body.clone()))
-            .expect("a request");
-        let response = client.request(request).await.expect("a response");
-        response.into_body().collect().await.expect("a body")
-    });
-    join_all(calls).await;
-    sent.elapsed().saturating_sub(partners.slowest(&id))
-}
-
-/// The peak in leads per second, over all steps of the ramp.
-async fn peak<F: Future<Output = Duration> + Send + 'static>(call: &impl Fn() -> F) -> f64 {
-    let mut peak = 0.0_f64;
-    for in_flight in RAMP {
-        let begun = Instant::now();
-        let done = AtomicU64::new(0);
-        join_all((0..in_flight).map(async |_| {
-            while begun.elapsed() < RAMP_STEP {
-                tokio::spawn(call()).await.expect("the call ends");
-                done.fetch_add(1, Ordering::Relaxed);
-            }
-        }))
-        .await;
-        let rate = done.into_inner() as f64 / begun.elapsed().as_secs_f64();
-        println!("{in_flight:>4} in flight: {rate:.0} leads a second");
-        peak = peak.max(rate);
+    let partners = Partners::serve();
+    if is_wanted("sick") {
+        runtime.block_on(sick_ones(&partners));
     }
-    peak
-}
-
-/// Open loop: calls at random times, `rate` per second.
-async fn open_loop<F: Future<Output = Duration> + Send + 'static>(
-    rate: f64,
-    lasting: Duration,
-    call: &impl Fn() -> F,
-) -> Vec<Duration> {
-    let mut calls = Vec::new();
-    let mut due = tokio::time::Instant::now();
-    let end = due + lasting;
-    while due < end {
-        tokio::time::sleep_until(due).await;
-        calls.push(tokio::spawn(call()));
-        due += Duration::from_secs_f64(-(1.0 - draw()).ln() / rate);
+    if is_wanted("kinds") {
+        runtime.block_on(kinds::costs(&partners));
     }
-    let mut times: Vec<Duration> =
-        join_all(calls).await.into_iter().map(|time| time.expect("the call ends")).collect();
-    times.sort();
-    times
-}
-
-/// One call at a time: the overhead without contention.
-async fn one_at_a_time<F: Future<Output = Duration>>(call: &impl Fn() -> F) -> Vec<Duration> {
-    let mut times = Vec::new();
-    for _ in 0..LEADS_ALONE {
-        times.push(call().await);
-    }
-    times.sort();
-    times
 }
 
 async fn sick_ones(partners: &Partners) {

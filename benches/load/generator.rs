@@ -7,6 +7,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Barrier, OnceLock};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
@@ -117,8 +118,8 @@ pub enum Until {
     Done(u64),
 }
 
-/// Runs a closed loop on each connection; returns the number of requests, and the time they took.
-pub fn closed_loop(call: &Call, connections: usize, until: Until) -> (u64, Duration) {
+/// Runs a closed loop on each connection; returns the latencies in microseconds, and the time of the loop.
+pub fn closed_loop(call: &Call, connections: usize, until: Until) -> (Histogram<u64>, Duration) {
     let mut open: Vec<Connection> = (0..connections).map(|_| Connection::open(call)).collect();
     let start = Start::of(connections);
     let taken = AtomicU64::new(0);
@@ -126,18 +127,32 @@ pub fn closed_loop(call: &Call, connections: usize, until: Until) -> (u64, Durat
         Until::Elapsed(longest) => begun.elapsed() < longest,
         Until::Done(most) => taken.load(Ordering::Relaxed) < most,
     };
-    std::thread::scope(|scope| {
-        for connection in &mut open {
+    let latencies = std::thread::scope(|scope| {
+        let threads = open.iter_mut().map(|connection| {
             scope.spawn(|| {
-                let begun = start.wait();
+                let (mut latencies, begun) = (histogram(), start.wait());
                 while goes_on(begun) {
                     taken.fetch_add(1, Ordering::Relaxed);
+                    let sent = Instant::now();
                     connection.exchange();
+                    latencies.saturating_record(micros(sent.elapsed()));
                 }
-            });
-        }
+                latencies
+            })
+        });
+        joined(threads.collect())
     });
-    (taken.into_inner(), start.begun().elapsed())
+    (latencies, start.begun().elapsed())
+}
+
+/// The latencies of all threads of a loop.
+fn joined(threads: Vec<ScopedJoinHandle<'_, Histogram<u64>>>) -> Histogram<u64> {
+    let parts = threads.into_iter().map(|thread| thread.join().expect("every answer is good"));
+    parts.fold(histogram(), |sum, part| sum + part)
+}
+
+fn micros(latency: Duration) -> u64 {
+    u64::try_from(latency.as_micros()).unwrap_or(LONGEST_US)
 }
 
 /// Runs an open loop with requests at random times, `rate` per second; returns microseconds from the time at
@@ -150,7 +165,7 @@ pub fn open_loop(call: &Call, connections: usize, rate: f64, lasting: Duration) 
     let mut open: Vec<Connection> = (0..connections).map(|_| Connection::open(call)).collect();
     let next = AtomicUsize::new(0);
     let start = Start::of(connections);
-    let latencies = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let threads = open.iter_mut().map(|connection| {
             scope.spawn(|| {
                 let mut latencies = histogram();
@@ -162,16 +177,14 @@ pub fn open_loop(call: &Call, connections: usize, rate: f64, lasting: Duration) 
                     connection.exchange();
                     let latency = begun.elapsed() - *due;
                     if *due >= WARM_UP {
-                        latencies.saturating_record(u64::try_from(latency.as_micros()).unwrap_or(LONGEST_US));
+                        latencies.saturating_record(micros(latency));
                     }
                 }
                 latencies
             })
         });
-        let threads: Vec<_> = threads.collect();
-        threads.into_iter().map(|thread| thread.join().expect("every answer is good")).collect::<Vec<_>>()
-    });
-    latencies.into_iter().fold(histogram(), |sum, part| sum + part)
+        joined(threads.collect())
+    })
 }
 
 /// The common start of a loop's threads, once all are running. The kernel may take a millisecond to create

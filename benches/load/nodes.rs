@@ -47,7 +47,7 @@ fn submits(name: &str, runtime: &Runtime) {
 
     // The rows of a lead, and the leads per commit.
     let before = (database::weigh(&url), groups(&first, runtime));
-    let (leads, _) = closed_loop(&calls[0], CONNECTIONS, Until::Elapsed(TURN));
+    let leads = closed_loop(&calls[0], CONNECTIONS, Until::Elapsed(TURN)).0.len();
     let after = (database::weigh(&url), groups(&first, runtime));
     let [rows, keys, values] = [0, 1, 2].map(|nth| (after.0[nth] - before.0[nth]) as f64);
     let per_group = leads as f64 / (after.1 - before.1);
@@ -89,7 +89,7 @@ fn rate(calls: &[Call]) -> f64 {
         let of_node = |call| scope.spawn(move || closed_loop(call, each, until));
         let threads: Vec<_> = calls.iter().map(of_node).collect();
         let done = threads.into_iter().map(|thread| thread.join().expect("every answer is good"));
-        done.map(|(leads, took)| leads as f64 / took.as_secs_f64()).sum()
+        done.map(|(leads, took)| leads.len() as f64 / took.as_secs_f64()).sum()
     })
 }
 

@@ -156,8 +156,8 @@ impl Side {
     /// Finds the best number of connections.
     fn ramp(&mut self) {
         let rate = |connections: &usize| {
-            let (requests, took) = closed_loop(&self.call, *connections, Until::Elapsed(RAMP_STEP));
-            requests as f64 / took.as_secs_f64()
+            let (latencies, took) = closed_loop(&self.call, *connections, Until::Elapsed(RAMP_STEP));
+            latencies.len() as f64 / took.as_secs_f64()
         };
         let best = RAMP.iter().map(|connections| (rate(connections), *connections));
         let best = best.max_by(|one, other| one.0.total_cmp(&other.0));
@@ -166,9 +166,9 @@ impl Side {
 
     fn turn(&mut self) {
         let before = cpu::used(self.pid);
-        let (requests, took) = closed_loop(&self.call, self.connections, Until::Elapsed(TURN));
+        let (latencies, took) = closed_loop(&self.call, self.connections, Until::Elapsed(TURN));
         self.cpu += cpu::used(self.pid) - before;
-        self.requests += requests;
+        self.requests += latencies.len();
         self.took += took;
     }
 

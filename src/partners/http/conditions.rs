@@ -37,7 +37,7 @@ const COMPARING: [&str; 7] = ["==", "!=", "<=", ">=", "<", ">", "in"];
 const COMPUTING: [&str; 8] = ["+", "-", "*", "/", "//", "%", "**", "~"];
 
 /// Keywords, which are not names.
-const WORDS: [&str; 14] =
+pub(super) const WORDS: [&str; 14] =
     ["not", "and", "or", "if", "elif", "else", "in", "is", "true", "false", "none", "True", "False", "None"];
 
 /// Offset and text of a word, a quoted text or an operator.

@@ -14,6 +14,7 @@ use super::filters;
 use super::jws;
 use super::mapping_error::{MappingError, TEMPLATE};
 use super::moment;
+use super::plain::Plain;
 use super::signing;
 use super::specimen;
 use super::truth::{says_nothing, truth_of};
@@ -43,6 +44,7 @@ pub struct Expression {
     /// Whether all that it takes of an answer are names in `response`.
     pub(super) needs_table: bool,
     compiled: minijinja::Expression<'static, 'static>,
+    plain: Option<Plain>,
 }
 
 /// A text with embedded expressions: `<Amount>{{ lead.loanInformation.loanAmount }}</Amount>`.
@@ -51,6 +53,8 @@ pub struct TextTemplate {
     /// Full key in the partner file, which errors name.
     pub(super) key: String,
     environment: Environment<'static>,
+    /// Its text, if nothing in it is evaluated.
+    fixed: Option<String>,
 }
 
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(environment);
@@ -86,12 +90,14 @@ impl Expression {
         let compiled = |text: String| ENVIRONMENT.compile_expression_owned(text).map_err(syntax);
         let (names_status, needs_table) = conditions::reach(text);
         let (key, plain) = (String::new(), compiled(text.to_owned())?);
-        let mut expression = Self { key, text: text.to_owned(), names_status, needs_table, compiled: plain };
+        let mut expression =
+            Self { key, text: text.to_owned(), names_status, needs_table, compiled: plain, plain: None };
         // Comparisons of samples are no faults, so the marks come later.
         for context in [empty(), specimen::context()] {
             never_right(&expression.eval(context).err())?;
         }
         expression.compiled = compiled(marked(text))?;
+        expression.plain = Plain::of(text, || expression.eval(empty()).ok());
         Ok(expression)
     }
 
@@ -118,12 +124,24 @@ impl Expression {
     /// # Errors
     /// [`MappingError`]
     pub fn run(&self, context: &Value) -> Result<Value, MappingError> {
-        let failed = |error| MappingError::of(&self.key, &error, &not_given(&self.variables(), context));
-        let value = self.eval(context.clone()).map_err(failed)?;
+        let value = match &self.plain {
+            Some(plain) => plain.value(context),
+            None => self.run_by_engine(context)?,
+        };
         match value.as_str() {
             Some(text) if text.len() > TEXT_BYTES => Err(too_long(&self.key)),
             _ => Ok(value),
         }
+    }
+
+    pub(super) fn run_by_engine(&self, context: &Value) -> Result<Value, MappingError> {
+        let failed = |error| MappingError::of(&self.key, &error, &not_given(&self.variables(), context));
+        self.eval(context.clone()).map_err(failed)
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_plain(&self) -> bool {
+        self.plain.is_some()
     }
 
     /// Its value; `None` if that is false.
@@ -212,13 +230,14 @@ impl TextTemplate {
         }
         environment.set_auto_escape_callback(move |_| escape.clone());
         environment.add_template_owned(TEMPLATE, text.to_owned()).map_err(syntax)?;
-        let mut template = Self { key: String::new(), environment };
+        let mut template = Self { key: String::new(), environment, fixed: None };
         // As for expressions, the marks come later.
         for context in [empty(), specimen::context()] {
             never_right(&template.render(context, &mut BoundedText::default()).err())?;
         }
         let marked = conditions::marked_template(text);
         template.environment.add_template_owned(TEMPLATE, marked).map_err(syntax)?;
+        template.fixed = (!text.contains('{')).then(|| template.run(&empty()).ok()).flatten();
         Ok(template)
     }
 
@@ -240,6 +259,9 @@ impl TextTemplate {
     /// # Errors
     /// [`MappingError`]
     pub fn run(&self, context: &Value) -> Result<String, MappingError> {
+        if let Some(fixed) = &self.fixed {
+            return Ok(fixed.clone());
+        }
         let mut text = BoundedText::default();
         match self.render(context.clone(), &mut text) {
             Ok(()) => Ok(text.into_text()),

@@ -418,10 +418,10 @@ impl Mappings<'_, '_> {
             toml::Value::String(text) => {
                 JsonMapping::Of(self.expression(key, text, ExpressionPlace::Request)?)
             }
-            toml::Value::Integer(number) => JsonMapping::Fixed(Value::from(*number)),
-            toml::Value::Float(number) => JsonMapping::Fixed(Value::from(*number)),
-            toml::Value::Boolean(flag) => JsonMapping::Fixed(Value::from(*flag)),
-            toml::Value::Datetime(time) => JsonMapping::Fixed(Value::from(time.to_string())),
+            toml::Value::Integer(number) => JsonMapping::Fixed(Value::from(*number).to_string()),
+            toml::Value::Float(number) => JsonMapping::Fixed(Value::from(*number).to_string()),
+            toml::Value::Boolean(flag) => JsonMapping::Fixed(flag.to_string()),
+            toml::Value::Datetime(time) => JsonMapping::Fixed(Value::from(time.to_string()).to_string()),
             toml::Value::Array(elements) => {
                 let shapes = elements.iter().enumerate();
                 let shapes =
@@ -430,7 +430,8 @@ impl Mappings<'_, '_> {
             }
             toml::Value::Table(table) => {
                 let entries = table.iter().filter_map(|(name, value)| {
-                    Some((name.clone(), self.shape(&format!("{key}.{}", quoted(name)), value)?))
+                    let shape = self.shape(&format!("{key}.{}", quoted(name)), value)?;
+                    Some((format!("{}:", Value::from(name.as_str())), shape))
                 });
                 JsonMapping::Object(entries.collect())
             }

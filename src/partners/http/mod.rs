@@ -44,6 +44,7 @@ mod mappings;
 mod moment;
 mod names;
 pub mod places;
+mod plain;
 pub mod request;
 pub mod secret;
 mod signing;

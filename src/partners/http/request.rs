@@ -72,8 +72,11 @@ impl CallStep {
         let (content_type, body) = match &self.body {
             BodyMapping::Empty => (None, Bytes::new()),
             BodyMapping::Json(shape) => {
-                let value = shape.fill(context)?.unwrap_or_default();
-                (Some("application/json"), value.to_string().into())
+                let mut json = Vec::new();
+                if !shape.write(context, &mut json)? {
+                    json.extend_from_slice(b"null");
+                }
+                (Some("application/json"), json.into())
             }
             BodyMapping::Form(form) => {
                 (Some("application/x-www-form-urlencoded"), encoded(&fields(form, context)?).into())

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use hyper::Method;
 use hyper::header::HeaderName;
-use minijinja::value::Value as Mapped;
-use serde_json::{Map, Value};
+use minijinja::value::{Value as Mapped, ValueKind};
 
 use super::document::leaf;
 use super::expression::{Expression, TextTemplate};
@@ -72,43 +71,75 @@ pub enum BodyMapping {
 /// A JSON value to be filled in.
 #[derive(Debug)]
 pub enum JsonMapping {
-    /// A constant.
-    Fixed(Value),
+    /// A constant, as JSON.
+    Fixed(String),
     /// The value of an expression; omitted if undefined.
     Of(Expression),
-    /// An object.
+    /// An object, by name with quotes and colon.
     Object(Vec<(String, JsonMapping)>),
     /// An array.
     Array(Vec<JsonMapping>),
 }
 
 impl JsonMapping {
-    /// The value; `None` if omitted.
-    pub(super) fn fill(&self, context: &Mapped) -> Result<Option<Value>, MappingError> {
-        Ok(match self {
-            Self::Fixed(value) => Some(value.clone()),
+    /// Writes the value; false, with nothing written, if it is omitted.
+    pub(super) fn write(&self, context: &Mapped, json: &mut Vec<u8>) -> Result<bool, MappingError> {
+        match self {
+            Self::Fixed(text) => json.extend_from_slice(text.as_bytes()),
             Self::Of(expression) => {
                 let value = expression.run(context)?;
                 if value.is_undefined() {
-                    return Ok(None);
+                    return Ok(false);
                 }
                 let unfit = |_| MappingError::new(&expression.key, "is not a JSON value");
-                Some(leaf(serde_json::to_value(&value).map_err(unfit)?))
+                match value.kind() {
+                    // An element of XML with attributes is its text.
+                    ValueKind::Map => {
+                        let value = leaf(serde_json::to_value(&value).map_err(unfit)?);
+                        serde_json::to_writer(json, &value).map_err(unfit)?;
+                    }
+                    _ => serde_json::to_writer(json, &value).map_err(unfit)?,
+                }
             }
             Self::Object(entries) => {
-                let mut object = Map::new();
+                let start = json.len();
+                json.push(b'{');
                 for (name, shape) in entries {
-                    if let Some(value) = shape.fill(context)? {
-                        object.insert(name.clone(), value);
-                    }
+                    written(name, shape, context, json)?;
                 }
                 // A table without any given value is omitted.
-                (!object.is_empty() || entries.is_empty()).then_some(Value::Object(object))
+                if json.len() == start + 1 && !entries.is_empty() {
+                    json.truncate(start);
+                    return Ok(false);
+                }
+                json.push(b'}');
             }
             Self::Array(elements) => {
-                let filled: Result<Vec<_>, _> = elements.iter().map(|shape| shape.fill(context)).collect();
-                Some(filled?.into_iter().flatten().collect())
+                json.push(b'[');
+                for element in elements {
+                    written("", element, context, json)?;
+                }
+                json.push(b']');
             }
-        })
+        }
+        Ok(true)
     }
+}
+
+/// Writes an element of an object or an array, with its comma; nothing if it is omitted.
+fn written(
+    name: &str,
+    shape: &JsonMapping,
+    context: &Mapped,
+    json: &mut Vec<u8>,
+) -> Result<(), MappingError> {
+    let before = json.len();
+    if !json.ends_with(b"{") && !json.ends_with(b"[") {
+        json.push(b',');
+    }
+    json.extend_from_slice(name.as_bytes());
+    if !shape.write(context, json)? {
+        json.truncate(before);
+    }
+    Ok(())
 }

@@ -12,6 +12,7 @@ use ring::{digest, hmac};
 
 use super::jws;
 use super::secret::MASKED;
+use super::truth::plain;
 use offerd_base::declaration::{did_you_mean, nearest};
 
 /// The fault of bytes in place of a text.
@@ -147,7 +148,7 @@ fn tojson(value: &Value) -> Result<Value, Error> {
 }
 
 fn json(value: &Value) -> Result<String, Error> {
-    serde_json::to_string(value).map_err(|_| unfit("is not a JSON value"))
+    serde_json::to_string(&plain(value)).map_err(|_| unfit("is not a JSON value"))
 }
 
 fn encoded(bytes: &Value, encode: impl Fn(&[u8]) -> String) -> Value {
@@ -155,10 +156,11 @@ fn encoded(bytes: &Value, encode: impl Fn(&[u8]) -> String) -> Value {
 }
 
 fn decoded(text: &Value, what: &str, decode: impl Fn(&str) -> Option<Vec<u8>>) -> Result<Value, Error> {
+    let text = plain(text);
     match text.as_str() {
         None => Ok(Value::UNDEFINED),
         // Masked text is not encoded.
-        Some(MASKED) => Ok(text.clone()),
+        Some(MASKED) => Ok(text),
         Some(text) => {
             decode(text.trim()).map(Value::from_bytes).ok_or_else(|| unfit(format!("is no {what}")))
         }

@@ -16,7 +16,7 @@ use super::mapping_error::{MappingError, TEMPLATE};
 use super::moment;
 use super::signing;
 use super::specimen;
-use super::truth::{says_nothing, truth_of};
+use super::truth::{plain, says_nothing, truth_of};
 use super::xml::{self, sent};
 use offerd_base::declaration::{did_you_mean, nearest};
 
@@ -159,6 +159,17 @@ impl Expression {
             ValueKind::Bytes => Err(Error::new(ErrorKind::InvalidOperation, signing::NO_TEXT)),
             _ => Ok(value),
         }
+    }
+
+    /// Whether it has a value for what is missing, and no variable is 0, so that a 0 is of its own making.
+    pub(super) fn makes_up(&self, context: &Value) -> bool {
+        let has_other =
+            ["default(", "d(", "float(", "int(", " or "].iter().any(|word| self.text.contains(word));
+        let is_zero = |path: &String| {
+            let found = path.split('.').try_fold(context.clone(), |value, name| value.get_attr(name));
+            found.is_ok_and(|value| comparison::number(&plain(&value)) == Some(0.into()))
+        };
+        has_other && !self.variables().iter().any(is_zero)
     }
 
     /// Evaluates the expression on an answer, which must contain the paths that it uses. `None` where the

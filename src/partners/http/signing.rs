@@ -87,9 +87,10 @@ fn signed(payload: &Value, algorithm: &str, key: &Value, header: Kwargs) -> Resu
         let member = serde_json::to_value(header.get::<Value>(name)?);
         members.insert(name.to_owned(), member.map_err(|_| unfit("has a header that is not JSON"))?);
     }
+    let payload = plain(payload);
     let payload = match payload.kind() {
-        ValueKind::Map => json(payload)?.into_bytes(),
-        _ => bytes_of(payload).unwrap_or_default(),
+        ValueKind::Map => json(&payload)?.into_bytes(),
+        _ => bytes_of(&payload).unwrap_or_default(),
     };
     let key = bytes_of(key).ok_or_else(|| unfit("has no key"))?;
     let header = URL_SAFE_NO_PAD.encode(serde_json::Value::Object(members).to_string());

@@ -451,6 +451,7 @@ fn a_number_that_is_compared_with_a_text_is_a_fault() {
         ("age", "age == '40'"),
         ("test", "test == 'true'"),
         ("lead.loanInformation.loanAmount", "lead.loanInformation.loanAmount == '5000'"),
+        ("lead.productTypes", "lead.productTypes == 'loan'"),
     ] {
         let faults = with(wrong).unwrap_err();
         let wanted = format!("http.answer.error` compares `{name}`, which is no text, with a text");
@@ -460,6 +461,7 @@ fn a_number_that_is_compared_with_a_text_is_a_fault() {
         "response.status == '200'",
         "status == '200'|int",
         "status ~ '' == '200'",
+        "'loan' in lead.productTypes",
         "status in [200, 202] and response.a in ['b']",
         "response['status'] == '200'",
         "'a' if status == 200 else 'b'",

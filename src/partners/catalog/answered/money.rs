@@ -59,7 +59,7 @@ const LOW_APR: f64 = 1.0;
 /// Percentage below which a fee looks like a fraction.
 const LOW_FEE: f64 = 0.2;
 
-const A_LOW_FEE: &str = "above 0 and below 0.2 percent, like a fraction read as a percentage; \
+const A_LOW_FEE: &str = "its `fee_rate` is above 0 and below 0.2 percent, like a fraction read as a percentage; \
     `answer.bounds.fee_rate` allows it";
 
 const A_FRACTION: &str = "like a fraction read as a percentage; `answer.low_apr = true` allows it";
@@ -104,7 +104,6 @@ impl AnsweredFigures<'_> {
             QuoteTerms::Card(_) | QuoteTerms::Savings(_) | QuoteTerms::Special(_) => (Vec::new(), None),
         };
         self.not_a_fraction(&rates)?;
-        self.within_amount(pricing)?;
         self.within_bounds(apr)?;
         if let Some(apr) = apr {
             self.below_cap(apr, matches!(terms, QuoteTerms::Mortgage(_)))?;
@@ -133,13 +132,11 @@ impl AnsweredFigures<'_> {
     fn not_a_fraction(&self, rates: &[Spread]) -> Result<(), Unfit> {
         let is_low = |rate: f64| rate > 0.0 && rate < LOW_APR;
         // Bounds of a fee say what it may be.
-        let fees = ["fee_rate", "min_fee_rate", "max_fee_rate"];
-        let fee = fees.iter().filter(|name| !self.rules.bounds.contains_key(**name));
-        if let Some(fee) = fee.filter_map(|name| self.number(name)).find(|fee| *fee > 0.0 && *fee < LOW_FEE) {
-            return Err(Unfit::told(
-                format!("its `fee_rate` is {A_LOW_FEE}"),
-                format!("its `fee_rate` is {fee}, {A_LOW_FEE}"),
-            ));
+        let fees = ["fee_rate", "min_fee_rate", "max_fee_rate"].into_iter();
+        let mut fees =
+            fees.filter(|name| !self.rules.bounds.contains_key(*name)).filter_map(|name| self.number(name));
+        if let Some(fee) = fees.find(|fee| *fee > 0.0 && *fee < LOW_FEE) {
+            return Err(Unfit::told(A_LOW_FEE.to_owned(), format!("{A_LOW_FEE}; it is {fee} percent")));
         }
         match rates.iter().flat_map(|rate| [rate.min, rate.max]).find(|rate| is_low(*rate)) {
             Some(found) if !self.rules.low_apr => Err(Unfit::told(
@@ -148,18 +145,6 @@ impl AnsweredFigures<'_> {
             )),
             _ => Ok(()),
         }
-    }
-
-    /// An answered amount must be one that the file lends.
-    fn within_amount(&self, pricing: &Pricing) -> Result<(), Unfit> {
-        let (Pricing::Loan(loan), Some(found)) = (pricing, self.number("max_amount")) else { return Ok(()) };
-        let (least, most) = loan.amount;
-        if (least..=most).contains(&found) {
-            return Ok(());
-        }
-        let reason =
-            format!("its `max_amount` is outside the file's `amount`, {}", range_shown((least, most)));
-        Err(Unfit::told(reason.clone(), format!("{reason}, but {found}")))
     }
 
     fn within_bounds(&self, apr: Option<Spread>) -> Result<(), Unfit> {

@@ -4,9 +4,10 @@ use std::fmt;
 
 use minijinja::value::{Value as Mapped, ValueKind};
 
+use super::comparison::number;
 use super::expression::Expression;
 use super::json_fault::wrapped;
-use super::truth::{own_text, truth_of};
+use super::truth::{own_text, plain, truth_of};
 
 /// Maximum number of names shown in place of the missing one.
 const NAMES_MAX: usize = 12;
@@ -57,7 +58,7 @@ impl AbsentMapping {
             says_none: !reached.is_empty() && is_bare(&value),
             reached: reached.join(".").into(),
             there: described(&value).into(),
-            holds: own_text(&value).as_ref().unwrap_or(&value).as_str().and_then(wrapped),
+            holds: plain(&value).as_str().and_then(wrapped),
         }
     }
 
@@ -86,15 +87,29 @@ impl AbsentMapping {
     }
 }
 
-/// Whether a value is nothing, or has single values alone, none of which says that something failed.
+/// Words of an answer that failed, or that is not the last.
+#[rustfmt::skip]
+const UNFIT: [&str; 14] = [
+    "error", "exception", "fail", "invalid", "unavailable", "timeout", "timed out", "unauthori", "forbidden",
+    "maintenance", "pending", "processing", "progress", "working",
+];
+
+/// Whether a value is nothing, or has single values alone, none of which speaks of a failure or of
+/// work in progress.
 fn is_bare(value: &Mapped) -> bool {
-    let value = own_text(value).unwrap_or_else(|| value.clone());
+    let value = plain(value);
     let is_harmless = |name: Mapped| {
         let found = value.get_item(&name).unwrap_or_default();
-        let said = format!(" {name} {found}").to_ascii_lowercase();
+        let (name, said) = (name.to_string().to_ascii_lowercase(), found.to_string().to_ascii_lowercase());
+        if truth_of(&found) == Some(false) {
+            return name != "ok" && !name.contains("success");
+        }
         let is_list = matches!(found.kind(), ValueKind::Map | ValueKind::Seq) && own_text(&found).is_none();
-        truth_of(&found) == Some(false)
-            || !is_list && !["error", "exception", " fault"].iter().any(|word| said.contains(word))
+        let is_bad = number(&found).is_some_and(|code| (400.into()..600.into()).contains(&code));
+        let is_bad = is_bad && ["code", "status"].iter().any(|word| name.contains(word));
+        let is_unfit =
+            |text: &String| text.starts_with("fault") || UNFIT.iter().any(|word| text.contains(word));
+        !(is_list || is_bad || [&name, &said].into_iter().any(is_unfit))
     };
     match value.kind() {
         ValueKind::Map => value.try_iter().is_ok_and(|mut names| names.all(is_harmless)),

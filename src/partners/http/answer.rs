@@ -21,7 +21,7 @@ use super::given::Given;
 use super::mapping_error::MappingError;
 use super::source::HttpSource;
 use super::step::BodyMapping;
-use super::truth::{own_text, truth_of};
+use super::truth::{plain, truth_of};
 use super::undeclared;
 use crate::catalog::{CatalogOffer, Unfit};
 use crate::truth::says_nothing;
@@ -198,6 +198,9 @@ impl Received<'_> {
 /// Why `answer.empty` does not make a decline of an answer.
 const NOT_EMPTY: &str = "; `answer.empty` declines only for what is empty; for this, set `answer.declined`";
 
+/// How a file says that the offers come later.
+const NOT_YET: &str = "; status 202 says that the result comes later: let `pending` name `status == 202`";
+
 /// How a file says that an answer without a list means none.
 const MAY_BE_EMPTY: &str = "; if that means no offers, set `answer.empty = \"declines\"`";
 
@@ -310,7 +313,7 @@ impl AnswerMapping {
         };
         let (mut declines, mut words) = (false, Vec::new());
         for said in said {
-            let said = own_text(&said).unwrap_or(said);
+            let said = plain(&said);
             let is_code = matches!(said.kind(), ValueKind::String | ValueKind::Number);
             let word = word_of(&said).filter(|_| is_code);
             let is_reason = word.as_deref().is_some_and(|word| known(word).is_some());
@@ -361,18 +364,28 @@ impl HttpSource {
             return Ok(ended);
         }
         let context = &context.values;
-        let polls = self.step(exchange).polling.is_some();
-        if !received.status.is_success() || (received.status == StatusCode::ACCEPTED && !polls) {
+        if !received.status.is_success() {
             return Ok(received.bad_status().into());
         }
-        match mapping.listed(context, received.is_xml())? {
+        let (step, comes_later) = (self.step(exchange), received.status == StatusCode::ACCEPTED);
+        let listed = mapping.listed(context, received.is_xml())?;
+        let has_offers = listed.as_ref().is_ok_and(|list| !list.is_empty());
+        if comes_later && step.polling.is_none() && !has_offers {
+            return Ok(received.bad_status().into());
+        }
+        match listed {
             Ok(list) => self.quotes(list, context, facts, offers),
-            Err(absent) if mapping.empty_declines && absent.says_none => {
+            Err(absent) if mapping.empty_declines && absent.says_none && !comes_later => {
                 Ok(AnswerReading::declining("the answer has no list of offers"))
             }
             Err(absent) => {
-                let advice = if mapping.empty_declines { NOT_EMPTY } else { MAY_BE_EMPTY };
-                Ok(received.lacking(absent, &self.step(exchange).body, advice))
+                let advice = match absent.says_none {
+                    _ if comes_later => NOT_YET,
+                    _ if mapping.empty_declines => NOT_EMPTY,
+                    true => MAY_BE_EMPTY,
+                    false => "",
+                };
+                Ok(received.lacking(absent, &step.body, advice))
             }
         }
     }

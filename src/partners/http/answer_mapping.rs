@@ -38,6 +38,10 @@ pub(super) struct FigureMapping {
     pub(super) expression: Expression,
 }
 
+/// Why a rate is not shown.
+const NO_RATE: &str =
+    "makes a rate of 0 from an answer that has no 0 there: without a default, the offer lacks its rate";
+
 /// An offer in an answer, and its enclosing element in nested lists.
 pub(super) type ListedOffer = (Mapped, Option<Mapped>);
 
@@ -91,6 +95,9 @@ impl AnswerMapping {
                 absent.push(AbsentMapping::of(expression, context).in_offer(position));
             }
             if let Some(value) = given(&value) {
+                if figure.is_rate_of_zero(&value) && expression.makes_up(context) {
+                    return Err(MappingError::new(&expression.key, NO_RATE));
+                }
                 figures.set(*figure, &value).map_err(|Unfit { reason, detail, .. }| MappingError {
                     key: expression.key.clone(),
                     cause: reason,

@@ -8,7 +8,7 @@ use minijinja::value::{Kwargs, Rest, Value, ValueKind};
 use minijinja::{Environment, Error, State, tests as of_jinja};
 
 use super::mapping_error::own_words;
-use super::truth::{own_text, says_nothing, truth_of};
+use super::truth::{plain, says_nothing, truth_of};
 
 /// The filter of comparisons: `a < b` is `(a)|compared('a < b', '<', b)`.
 pub(super) const FILTER: &str = "compared";
@@ -45,7 +45,12 @@ fn compared(state: &State, left: &Value, text: &str, chain: Rest<Value>) -> Resu
     let mut left = left;
     for pair in chain.chunks_exact(2) {
         let operator = pair[0].as_str().unwrap_or_default();
-        if !holds(state, left, operator, &pair[1]).map_err(|wrong| fault(text, wrong))? {
+        let holds = match holds(state, left, operator, &pair[1]) {
+            // The whole answer may be a text of one word, or a table.
+            Err(wrong) if wrong.ends_with(SHAPES) && is_of_whole(text) => operator == "!=",
+            holds => holds.map_err(|wrong| fault(text, wrong))?,
+        };
+        if !holds {
             return Ok(false);
         }
         left = &pair[1];
@@ -53,13 +58,20 @@ fn compared(state: &State, left: &Value, text: &str, chain: Rest<Value>) -> Resu
     Ok(true)
 }
 
+/// What to compare instead of values of which one is never the other.
+const SHAPES: &str = "; compare one of its values, or use `in`";
+
+/// Whether a comparison names `response` itself.
+fn is_of_whole(text: &str) -> bool {
+    text.split([' ', '=', '!']).any(|word| word == "response")
+}
+
 fn fault(text: &str, wrong: String) -> Error {
     own_words(format!("`{text}` compares {wrong}"))
 }
 
 fn holds(state: &State, left: &Value, operator: &str, right: &Value) -> Result<bool, String> {
-    let texts = [left, right].map(own_text);
-    let (left, right) = (texts[0].as_ref().unwrap_or(left), texts[1].as_ref().unwrap_or(right));
+    let [left, right] = &[left, right].map(plain);
     if operator.ends_with("in") {
         return Ok(is_in(state, left, right) == (operator == "in"));
     }
@@ -76,7 +88,7 @@ fn holds(state: &State, left: &Value, operator: &str, right: &Value) -> Result<b
 fn is_in(state: &State, value: &Value, list: &Value) -> bool {
     match list.kind() {
         ValueKind::Seq | ValueKind::Iterable => {
-            let is_it = |one: Value| same(value, &own_text(&one).unwrap_or(one)) == Ok(true);
+            let is_it = |one: Value| same(value, &plain(&one)) == Ok(true);
             list.try_iter().is_ok_and(|mut list| list.any(is_it))
         }
         _ => of_jinja::is_in(state, value, list).unwrap_or(false),
@@ -85,7 +97,7 @@ fn is_in(state: &State, value: &Value, list: &Value) -> bool {
 
 /// Whether two values are equal. Beside a number or a truth value, a text is read as one.
 fn same(left: &Value, right: &Value) -> Result<bool, String> {
-    use ValueKind::{Bool, Number, String};
+    use ValueKind::{Bool, Iterable, Map, Number, Seq, String};
     match (left.kind(), right.kind()) {
         (Number, String) => Ok(number(right).is_some_and(|right| right == *left)),
         (Bool, String) if says_nothing(right) => {
@@ -93,6 +105,15 @@ fn same(left: &Value, right: &Value) -> Result<bool, String> {
         }
         (Bool, String) => Ok(truth_of(right) == Some(left.is_true())),
         (String, Number | Bool) => same(right, left),
+        // Whether something is empty may be asked of anything.
+        (String, Map | Seq | Iterable) if left.as_str() != Some("") => {
+            let found = described(right);
+            Err(format!("a text with {found}{SHAPES}"))
+        }
+        (Number | Bool, Map | Seq | Iterable) => {
+            Err(format!("{} with {}{SHAPES}", described(left), described(right)))
+        }
+        (Map | Seq | Iterable, String | Number | Bool) => same(right, left),
         _ => Ok(left == right),
     }
 }
@@ -112,8 +133,7 @@ fn ordered(left: &Value, right: &Value) -> Result<Ordering, String> {
 
 /// Whether a truth value, or a text in its place, is this one.
 fn says(value: &Value, wanted: bool) -> bool {
-    let text = own_text(value);
-    let value = text.as_ref().unwrap_or(value);
+    let value = &plain(value);
     matches!(value.kind(), ValueKind::Bool | ValueKind::String) && truth_of(value) == Some(wanted)
 }
 
@@ -121,7 +141,7 @@ fn says(value: &Value, wanted: bool) -> bool {
 fn best(list: &Value, name: &str, is_better: fn(Ordering) -> bool) -> Result<Value, Error> {
     let mut best: Option<Value> = None;
     for one in list.try_iter()? {
-        let one = own_text(&one).unwrap_or(one);
+        let one = plain(&one);
         let order = best.as_ref().map(|best| ordered(&one, best)).transpose();
         if order.map_err(|wrong| fault(name, wrong))?.is_none_or(is_better) {
             best = Some(one);
@@ -139,7 +159,7 @@ fn sort(list: &Value, options: Kwargs) -> Result<Value, Error> {
     let key = |one: &Value| {
         let path = attribute.into_iter().flat_map(|path| path.split('.'));
         let found = path.fold(one.clone(), |found, name| found.get_attr(name).unwrap_or_default());
-        own_text(&found).unwrap_or(found)
+        plain(&found)
     };
     let mut keyed: Vec<(Value, Value)> = list.try_iter()?.map(|one| (key(&one), one)).collect();
     if keyed.iter().all(|(key, _)| number(key).is_some()) {
@@ -229,6 +249,31 @@ mod tests {
             "{lacking}"
         );
         assert!(lacking.ends_with("; missing: `response.none.score`"), "{lacking}");
+    }
+
+    #[test]
+    fn a_text_is_no_list() {
+        let fault = said("response.x == 'Jane'", json!(["Jane"])).unwrap_err();
+        let wanted =
+            "`response.x == 'Jane'` compares a text with a list; compare one of its values, or use `in`";
+        assert_eq!(fault, wanted);
+        let fault = said("7 == response.x", json!({"Jane": 7})).unwrap_err();
+        assert!(fault.contains("compares a number with a table; compare one"), "{fault}");
+        for (text, x, wanted) in [
+            ("response.x == 'a'", json!(["a"]), None),
+            ("'a' != response.x", json!({"a": "a"}), None),
+            ("response.x == true", json!([true]), None),
+            ("response.x is eq 7", json!([7]), None),
+            ("response.list|selectattr('x', '==', 'a')|list", json!(["a"]), None),
+            ("response.x == response.y.x", json!(["a"]), HOLDS),
+            ("response.x in [['a'], 'b']", json!("b"), HOLDS),
+            // Whether there is anything, and whether it is a word.
+            ("response.x != ''", json!(["a"]), HOLDS),
+            ("response == 'NO' or 'NO'==response", json!(1), FAILS),
+            ("response != 'NO'", json!(1), HOLDS),
+        ] {
+            assert_eq!(said(text, x.clone()).ok(), wanted, "{text} of {x}");
+        }
     }
 
     /// The reading of truths and numbers in texts, wherever a mapping compares.

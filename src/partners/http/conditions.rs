@@ -10,6 +10,7 @@ use minijinja::value::Value;
 use minijinja::{Environment, Error};
 
 use super::comparison;
+use super::filters::ADDEND;
 use super::mapping_error::own_words;
 use super::truth::{says_nothing, truth_of};
 use crate::truth::truth;
@@ -373,6 +374,7 @@ impl<'t> Marking<'t> {
             at += 1;
         }
         let is_text_perhaps = is_condition && !is_group && !is_tested && operators.is_empty();
+        self.addends(of.clone());
         let Range { start, end } = self.span(of.clone());
         if !operators.is_empty() {
             // What Jinja compares alike is left to it, which is faster.
@@ -385,6 +387,37 @@ impl<'t> Marking<'t> {
         }
     }
 
+    /// Marks what sums and products compute with, unless a sum has a word and so joins texts.
+    fn addends(&mut self, of: Range<usize>) {
+        let is_joined =
+            |nth: usize| self.word(nth) == "+" && [nth - 1, nth + 1].iter().any(|at| self.is_quoted(*at));
+        let sum = if (of.start + 1..of.end).any(is_joined) { "*" } else { "+" };
+        let (mut begin, mut before, mut at) = (of.start, "", of.start);
+        while at <= of.end {
+            let word = if at < of.end { self.word(at) } else { "" };
+            let divides =
+                COMPUTING.contains(&word) || self.comparing(at) > 0 || word == "is" && !self.is_named(at);
+            if word.is_empty() || divides {
+                let is_number = self.word(begin).starts_with(|first: char| first.is_ascii_digit())
+                    || at > begin + 2 && self.word(at - 2) == "|" && self.converts(at - 1);
+                let is_computed = before == sum || [before, word].contains(&"*");
+                let is_word = at == begin + 1 && self.is_quoted(begin);
+                if begin < at && is_computed && !is_number && !is_word {
+                    self.insert(self.span(begin..at).end, format!("|{ADDEND}"));
+                }
+                (begin, before) = (at + 1, word);
+            }
+            at = if self.opens(at) { self.closing(at) } else { at } + 1;
+        }
+    }
+
+    /// Whether it is a quoted text that is no number.
+    fn is_quoted(&self, nth: usize) -> bool {
+        let quoted = self.word(nth);
+        let text = quoted.trim_matches(['\'', '"']);
+        text != quoted && text.trim().parse::<f64>().is_err()
+    }
+
     /// Whether the filter is a conversion to a number without arguments.
     fn converts(&self, filter: usize) -> bool {
         ["float", "int"].contains(&self.word(filter)) && self.word(filter + 1) != "("
@@ -392,9 +425,8 @@ impl<'t> Marking<'t> {
 
     /// Whether it asks if a value of the lead is a word that means neither a number nor a truth.
     fn is_alike(&self, of: &Range<usize>, operators: &[Range<usize>]) -> bool {
-        let quoted = self.word(of.end - 1);
-        let word = quoted.trim_matches(['\'', '"']);
-        let is_word = quoted != word && word.parse::<f64>().is_err() && truth(word).is_none();
+        let word = self.word(of.end - 1).trim_matches(['\'', '"']);
+        let is_word = self.is_quoted(of.end - 1) && truth(word).is_none();
         let is_equality = |operator: &Range<usize>| {
             ["==", "!="].contains(&self.word(operator.start)) && operator.end + 1 == of.end
         };
@@ -478,6 +510,14 @@ mod tests {
             ("a is not in(b) or a.in", "(a is not in(b) or a.in".trim_start_matches('(')),
             ("1 + a.b|float / 2", "1 + a.b|float(of='a.b|float') / 2"),
             ("a|int(0)", "a|int(0)"),
+            ("a + b.c|x - d", "a + b.c|x|addend - d"),
+            ("a.b[c + d] * 2 ~ e", "a.b[c + d|addend]|addend * 2 ~ e"),
+            ("2*-a + b|float", "2*-a + b|float(of='b|float')"),
+            ("a+b==c", "(a+b|addend)|compared('a+b==c', '==', c)"),
+            ("(a + '5') if b * c is none", "(a + '5'|addend) if b|addend * c|addend is none"),
+            ("'x' * 3 + a + b", "'x' * 3 + a|addend + b|addend"),
+            // A word says that texts are joined.
+            ("'/' + a + b", "'/' + a + b"),
             // Jinja compares alike.
             ("lead.a == 'refinance'", "lead.a == 'refinance'"),
             ("lead.a == 'no'", "(lead.a )|compared('lead.a == \\'no\\'', '==',  'no')"),

@@ -4,11 +4,13 @@ use std::borrow::Cow;
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use memchr::memmem;
-use minijinja::value::{Serde, Value as Mapped};
+use minijinja::value::Value as Mapped;
 use roxmltree::{Document, Error, Node, ParsingOptions};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::json_fault::{is_document, no_json, wrapped};
+use super::parsed::Parsed;
 
 /// Maximum number of elements and attributes of an XML answer.
 const NODES: u32 = 100_000;
@@ -62,12 +64,13 @@ pub fn read(
         Format::Xml if is_page(trimmed) => return Err(PAGE.to_owned()),
         Format::Xml => {
             let is_html = media_type(content_type) == "text/html";
-            Mapped::from(Serde(xml(trimmed, is_html, named)?))
+            let read = Parsed::deserialize(xml(trimmed, is_html, named)?);
+            read.map_err(|error| error.to_string())?.0
         }
         Format::Json => {
-            let value = serde_json::from_str::<Value>(text)
+            let read = serde_json::from_str::<Parsed>(text)
                 .or_else(|error| serde_json::from_str(&mended(text)).map_err(|_| error));
-            Mapped::from(Serde(value.map_err(|error| no_json(&error, text))?))
+            read.map_err(|error| no_json(&error, text))?.0
         }
         Format::Text => Mapped::from(text),
     };
@@ -348,6 +351,7 @@ fn own_text<'d>(node: Node<'d, '_>) -> Cow<'d, str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::expression::Expression;
     use super::*;
     use serde_json::json;
 
@@ -372,6 +376,34 @@ mod tests {
         assert_eq!(value("application/json", "{\"a\":1}"), json!({"a": 1}));
         assert_eq!(value("text/plain", " [1]"), json!([1]));
         assert_eq!(value("", "no"), json!("no"));
+    }
+
+    /// Only the mapping that uses such a value fails.
+    #[test]
+    fn a_value_that_is_not_certain_is_an_error_of_its_use() {
+        let body = r#"{"id": 12345678901234567890123, "apr": 7, "a": {"x": 1, "x": 2}, "same": 5, "same": 5,
+            "apr": 8, "long": 9223372036854775807, "big": 18446744073709551615, "low": -9223372036854775809}"#;
+        let document = read(Some("application/json"), body.as_bytes(), |_| false).unwrap();
+        let run = |text: &str| {
+            let context = minijinja::context! { response => document.clone() };
+            Expression::compile(text).unwrap().run(&context).map_err(|error| error.cause)
+        };
+        for (text, fault) in [
+            ("response.id", "a whole number that is too long to be read exactly"),
+            ("'x' ~ response['low']", "a whole number that is too long to be read exactly"),
+            ("response.apr", "a name that stands twice in one object of the answer"),
+            ("1 if response.a.x == 2 else 3", "a name that stands twice"),
+        ] {
+            let found = run(text).unwrap_err();
+            assert!(found.starts_with("finds ") && found.contains(fault), "{text}: {found}");
+        }
+        for (text, made) in [
+            ("response.same", "5"),
+            ("response.long ~ ''", "9223372036854775807"),
+            ("response.big ~ ''", "18446744073709551615"),
+        ] {
+            assert_eq!(run(text).unwrap().to_string(), made, "{text}");
+        }
     }
 
     #[test]

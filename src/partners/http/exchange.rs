@@ -6,7 +6,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use hyper::HeaderMap;
 use hyper::header::RETRY_AFTER;
-use minijinja::value::{Serde, Value as Mapped, ValueKind};
+use minijinja::value::{Value as Mapped, ValueKind};
 
 use super::absent::AbsentMapping;
 use super::answer::{AnswerContext, AnswerReading, Answered, Received};
@@ -15,9 +15,10 @@ use super::declared::BID_MAX;
 use super::expression::Expression;
 use super::given::Given;
 use super::mapping_error::MappingError;
+use super::parsed::Parsed;
 use super::source::HttpSource;
 use super::step::CallStep;
-use super::truth::{own_text, truth_of};
+use super::truth::{plain, truth_of};
 
 /// Progress of an ask through its calls. Not `Debug`, since it holds values that partners answered.
 #[derive(Clone, Default)]
@@ -87,8 +88,8 @@ impl HttpSource {
     /// Restores a stored exchange; `None` when the file no longer has that step.
     pub fn taken_up(&self, progress: &StoredExchange) -> Option<PartnerExchange> {
         let step = usize::from(progress.step);
-        let kept: BTreeMap<String, serde_json::Value> = serde_json::from_str(&progress.kept).ok()?;
-        let kept = kept.into_iter().map(|(name, value)| (name, Mapped::from(Serde(value)))).collect();
+        let kept: BTreeMap<String, Parsed> = serde_json::from_str(&progress.kept).ok()?;
+        let kept = kept.into_iter().map(|(name, value)| (name, value.0)).collect();
         (step < self.steps.len()).then_some(PartnerExchange {
             step,
             kept,
@@ -245,7 +246,7 @@ impl CallStep {
         received: Received<'_>,
     ) -> Result<NextCall, MappingError> {
         let bid = match by.look_up(context)? {
-            Ok(bid) => bid.map(|bid| own_text(&bid).unwrap_or(bid)),
+            Ok(bid) => bid.as_ref().map(plain),
             Err(absent) => return Ok(NextCall::Ended(received.lacking(absent, &self.body, ""))),
         };
         let Some(bid) = bid else {
@@ -270,7 +271,7 @@ fn says_no(bid: &Mapped) -> bool {
 
 /// Whether a value is a text without a letter.
 fn is_blank(value: &Mapped) -> bool {
-    own_text(value).as_ref().unwrap_or(value).as_str().is_some_and(|text| text.trim().is_empty())
+    plain(value).as_str().is_some_and(|text| text.trim().is_empty())
 }
 
 const REFUSAL: &str = "its bid is no, or 0";

@@ -17,7 +17,7 @@ use super::moment;
 use super::plain::Plain;
 use super::signing;
 use super::specimen;
-use super::truth::{says_nothing, truth_of};
+use super::truth::{plain, says_nothing, truth_of};
 use super::xml::{self, sent};
 use offerd_base::declaration::{did_you_mean, nearest};
 
@@ -27,8 +27,14 @@ const FUEL: u64 = 50_000;
 const RECURSION: usize = 32;
 
 /// Errors that no input avoids, in the filters' own words: they are faults of the file.
-const FAULTS: [&str; 5] =
-    [moment::NO_FORMAT, moment::NO_ZONE, signing::NO_DIGEST, signing::NO_TEXT, jws::NO_ALGORITHM];
+const FAULTS: [&str; 6] = [
+    moment::NO_FORMAT,
+    moment::NO_ZONE,
+    signing::NO_DIGEST,
+    signing::NO_TEXT,
+    jws::NO_ALGORITHM,
+    filters::ADDS_TEXT,
+];
 
 /// The fault of a filter call with the wrong number of arguments.
 const ARGUMENTS: &str = "passes too few or too many arguments to a filter or a function";
@@ -97,6 +103,7 @@ impl Expression {
             never_right(&expression.eval(context).err())?;
         }
         expression.compiled = compiled(marked(text))?;
+        never_right(&expression.eval(specimen::context()).err())?;
         expression.plain = Plain::of(text, || expression.eval(empty()).ok());
         Ok(expression)
     }
@@ -124,8 +131,8 @@ impl Expression {
     /// # Errors
     /// [`MappingError`]
     pub fn run(&self, context: &Value) -> Result<Value, MappingError> {
-        let value = match &self.plain {
-            Some(plain) => plain.value(context),
+        let value = match self.plain.as_ref().and_then(|plain| plain.value(context)) {
+            Some(value) => value,
             None => self.run_by_engine(context)?,
         };
         match value.as_str() {
@@ -170,6 +177,17 @@ impl Expression {
             ValueKind::Bytes => Err(Error::new(ErrorKind::InvalidOperation, signing::NO_TEXT)),
             _ => Ok(value),
         }
+    }
+
+    /// Whether it has a value for what is missing, and no variable is 0, so that a 0 is of its own making.
+    pub(super) fn makes_up(&self, context: &Value) -> bool {
+        let has_other =
+            ["default(", "d(", "float(", "int(", " or "].iter().any(|word| self.text.contains(word));
+        let is_zero = |path: &String| {
+            let found = path.split('.').try_fold(context.clone(), |value, name| value.get_attr(name));
+            found.is_ok_and(|value| comparison::number(&plain(&value)) == Some(0.into()))
+        };
+        has_other && !self.variables().iter().any(is_zero)
     }
 
     /// Evaluates the expression on an answer, which must contain the paths that it uses. `None` where the
@@ -237,6 +255,7 @@ impl TextTemplate {
         }
         let marked = conditions::marked_template(text);
         template.environment.add_template_owned(TEMPLATE, marked).map_err(syntax)?;
+        never_right(&template.render(specimen::context(), &mut BoundedText::default()).err())?;
         template.fixed = (!text.contains('{')).then(|| template.run(&empty()).ok()).flatten();
         Ok(template)
     }
@@ -366,7 +385,9 @@ pub fn text(value: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::parsed::Parsed;
     use super::*;
+    use serde::Deserialize;
     use serde_json::json;
 
     fn run(text: &str) -> Result<serde_json::Value, MappingError> {
@@ -402,20 +423,74 @@ mod tests {
     #[test]
     fn the_text_of_an_element_with_attributes_is_its_text() {
         let bid = json!({"#text": "7", "@currency": "USD"});
-        let context = Value::from(Serde(json!({"response": {"Bid": bid, "Bids": [bid, bid]}})));
+        let word = json!({"#text": "Ab c", "@lang": "en"});
+        let nil = json!({"@nil": "true", "@lang": "en"});
+        let document = json!({"response": {"Bid": bid, "Bids": [bid, bid], "Word": word, "Nil": nil}});
+        let context = Parsed::deserialize(document).unwrap().0;
         for (expression, made) in [
             ("response.Bid|float * 100", json!(700.0)),
             ("response.Bid|int + 1", json!(8)),
             ("response.Bid|digits", json!("7")),
             ("response.Bids|map('int')|sum", json!(14)),
             ("response.Bid['@currency']", json!("USD")),
+            ("response.Bid ~ '-' ~ response.Nil ~ response.Word", json!("7-Ab c")),
+            ("response.Word|lower ~ response.Word|upper ~ response.Word|title", json!("ab cAB CAb C")),
+            ("response.Word|trim('A') ~ response.Word|string", json!("b cAb c")),
+            ("response.Word|replace('b', response.Bid)", json!("A7 c")),
+            ("response.Bids|join('/')", json!("7/7")),
+            ("response.Word|split(' ')|last", json!("c")),
+            ("response.Word|first ~ response.Word|last ~ response.Word|length", json!("Ac4")),
+            ("response.Word|reverse", json!("c bA")),
+            ("'%s'|format(response.Word)", json!("Ab c")),
+            ("response.Bid|tojson", json!("\"7\"")),
+            ("response.Word|hex", json!("41622063")),
+            ("response.Word|lines|length", json!(1)),
         ] {
             let value = Expression::compile(expression).unwrap().run(&context).unwrap();
             assert_eq!(serde_json::to_value(&value).unwrap(), made, "{expression}");
         }
         assert_eq!(text(&Expression::compile("response.Bid").unwrap().run(&context).unwrap()).unwrap(), "7");
-        let template = TextTemplate::compile("<b>{{ response.Bid }}</b>", AutoEscape::Html).unwrap();
-        assert_eq!(template.run(&context).unwrap(), "<b>7</b>");
+        let template = "<b>{{ response.Bid }}{{ response.Word ~ '-x' }}{{ response.Word|e }}</b>";
+        let template = TextTemplate::compile(template, AutoEscape::Html).unwrap();
+        assert_eq!(template.run(&context).unwrap(), "<b>7Ab c-xAb c</b>");
+    }
+
+    /// `100` and `50` are 150 or a fault, and never 10050.
+    #[test]
+    fn a_text_is_never_added_or_multiplied() {
+        let fee = json!({"#text": "50", "@currency": "USD"});
+        let document = json!({"response": {"a": "100", "b": "50", "n": 7, "fee": fee, "list": [1]}});
+        let context = Parsed::deserialize(document).unwrap().0;
+        let run = |text: &str| Expression::compile(text).unwrap().run(&context);
+        for text in [
+            "response.a + response.b",
+            "1 + response.n + response.b",
+            "response.fee + response.fee",
+            "response.a * 12",
+            "12 * response.a",
+            "response.a * response.n",
+            "(response.a + response.b) * 2",
+            "1 if response.a + response.b > 7 else 2",
+            "[response.a + response.b]",
+        ] {
+            let fault = run(text).unwrap_err().cause;
+            assert!(
+                fault.starts_with("adds or multiplies a text: make it a number by `|float`"),
+                "{text}: {fault}"
+            );
+        }
+        for (text, made) in [
+            ("response.a|float + response.b|float", json!(150.0)),
+            ("response.a|int * 2 + response.n", json!(207)),
+            ("'/' + response.a + response.b", json!("/10050")),
+            ("response.a ~ response.b", json!("10050")),
+            ("(response.list + [2])|length", json!(2)),
+        ] {
+            assert_eq!(serde_json::to_value(run(text).unwrap()).unwrap(), made, "{text}");
+        }
+        let template =
+            TextTemplate::compile("<a>{{ response.a + response.b }}</a>", AutoEscape::Html).unwrap();
+        assert!(template.run(&context).unwrap_err().cause.contains("adds or multiplies a text"));
     }
 
     #[test]
@@ -447,6 +522,12 @@ mod tests {
             ("lead.amount|roud", "did you mean `round`?"),
             ("'a' if not test else lead.amount|dollars", "filter `dollars` is unknown"),
             ("now|date('%Q')", "has an invalid date format"),
+            (
+                "lead.personalInformation.firstName + lead.personalInformation.lastName",
+                "adds or multiplies a text: make it a number by `|float`, or join texts by `~`",
+            ),
+            ("response.a + response.b|trim", "adds or multiplies a text"),
+            ("response.a + '5'", "adds or multiplies a text"),
             ("get_env('HOME')", "uses an unknown name"),
         ] {
             let found = Expression::compile(text).unwrap_err();

@@ -2,6 +2,7 @@
 //! dates (`moment.rs`).
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use minijinja::value::{Kwargs, Rest, Value, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, State, filters};
@@ -9,7 +10,7 @@ use minijinja::{Environment, Error, State, filters};
 use super::comparison::{described, number};
 use super::conditions::something;
 use super::mapping_error::own_words;
-use super::truth::{own_text, truth_of};
+use super::truth::{plain, truth_of};
 use super::xml::sent;
 
 /// Every filter that a mapping may use, sorted.
@@ -21,6 +22,13 @@ pub(super) const NAMES: [&str; 60] = [
     "rejectattr", "replace", "reverse", "round", "safe", "select", "selectattr", "sha1", "sha256", "sha512", "sign", "sort",
     "split", "string", "sum", "title", "tojson", "trim", "unique", "upper", "urlencode", "zip",
 ];
+
+/// The filter of what a sum or a product computes with.
+pub(super) const ADDEND: &str = "addend";
+
+/// The fault of a text there.
+pub(super) const ADDS_TEXT: &str =
+    "adds or multiplies a text: make it a number by `|float`, or join texts by `~`";
 
 pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter("digits", digits);
@@ -34,6 +42,17 @@ pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter("rejectattr", rejectattr);
     environment.add_filter("float", float);
     environment.add_filter("int", int);
+    environment.add_filter(ADDEND, addend);
+    for name in ["length", "count"] {
+        environment.add_filter(name, |value: &Value| filters::length(&plain(value)));
+    }
+    environment.add_filter("first", |value: &Value| filters::first(&plain(value)));
+    environment.add_filter("last", |value: &Value| filters::last(plain(value)));
+    environment.add_filter("lines", |value: &Value| filters::lines(&plain(value)));
+    environment.add_filter("reverse", |value: &Value| filters::reverse(&plain(value)));
+    environment.add_filter("split", |value: &Value, by: Option<Arc<str>>, most: Option<i64>| {
+        filters::split(&plain(value), by, most)
+    });
 }
 
 /// `response.Approved|bool` is false for `no`, too, and nothing for what may stand for nothing.
@@ -111,7 +130,7 @@ fn int(
 /// A value that becomes a number, or the inner error if it is missing; `of` is how the conversion is written.
 fn convertible(value: &Value, named: &Kwargs, is_lenient: bool) -> Result<Result<Value, Value>, Error> {
     let of: Option<&str> = named.get("of")?;
-    let value = own_text(value).unwrap_or_else(|| value.clone());
+    let value = plain(value);
     Ok(match value.kind() {
         kind if is_lenient || kind == ValueKind::Bool => Ok(value),
         ValueKind::Undefined | ValueKind::None => Err(value),
@@ -128,9 +147,15 @@ fn convertible(value: &Value, named: &Kwargs, is_lenient: bool) -> Result<Result
     })
 }
 
+/// Any value but a text, which a sum joins and a product repeats.
+fn addend(value: &Value) -> Result<Value, Error> {
+    let value = plain(value);
+    if value.kind() == ValueKind::String { Err(own_words(ADDS_TEXT)) } else { Ok(value) }
+}
+
 /// `"(206) 555-0100"|digits` is `2065550100`.
 fn digits(text: &Value) -> Value {
-    let text = own_text(text).unwrap_or_else(|| text.clone());
+    let text = plain(text);
     match text.as_str() {
         Some(text) => Value::from(text.chars().filter(char::is_ascii_digit).collect::<String>()),
         None => text,

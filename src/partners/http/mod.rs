@@ -43,6 +43,7 @@ mod mapping_error;
 mod mappings;
 mod moment;
 mod names;
+mod parsed;
 pub mod places;
 mod plain;
 pub mod request;

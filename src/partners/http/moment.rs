@@ -6,6 +6,7 @@ use chrono_tz::Tz;
 use minijinja::value::Value;
 use minijinja::{Environment, Error, ErrorKind};
 
+use super::truth::plain;
 use offerd_model::Timestamp;
 
 /// The fault of an invalid date format.
@@ -24,6 +25,7 @@ pub(super) fn add_to(environment: &mut Environment<'static>) {
 fn written(text: &Value, format: &str, zone: Option<&str>) -> Result<Value, Error> {
     let items = StrftimeItems::new(format).parse().map_err(|_| unfit(NO_FORMAT))?;
     let zone = zone_of(zone)?;
+    let text = plain(text);
     let Some(text) = text.as_str() else { return Ok(Value::UNDEFINED) };
     let midnight = |day: NaiveDate| day.and_time(chrono::NaiveTime::MIN).and_utc().with_timezone(&Tz::UTC);
     let moment = match NaiveDate::parse_from_str(text, "%Y-%m-%d") {

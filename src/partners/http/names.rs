@@ -174,17 +174,21 @@ pub(super) fn never_equal(text: &str) -> Option<String> {
     let listed = || lists.find_map(|of| compared(&of[0][..of[0].len() - 1], of[1]));
     let name = same.or_else(listed)?;
     Some(format!(
-        "compares `{name}`, which is no text, with a text, and they are never equal: leave out the quotes"
+        "compares `{name}`, which is no text, with a text, and they are never equal: leave out the quotes, or \
+            ask a list by `in`"
     ))
 }
 
 /// What separates the operands of a mapping from each other. `not` may begin one.
 const BETWEEN_OPERANDS: [&str; 12] = ["(", ")", "[", "]", "{", "}", ",", ":", "and", "or", "if", "else"];
 
-/// Whether a path is a number, or yes or no, wherever it has a value.
+/// Whether a path is a number, a list, or yes or no, wherever it has a value.
 fn is_no_text(path: &str) -> bool {
     let of_lead = |path| Attribute::all().iter().find(|attribute| attribute.path == path);
-    let is_no_text = |found: &Attribute| matches!(found.kind, AttributeKind::Number | AttributeKind::Flag);
+    let is_no_text = |found: &Attribute| {
+        use AttributeKind::{Flag, Number, Set, Texts};
+        matches!(found.kind, Flag | Number | Set(_) | Texts)
+    };
     ["status", "age", "credit_score", "test"].contains(&path)
         || path.strip_prefix("lead.").and_then(of_lead).is_some_and(is_no_text)
 }

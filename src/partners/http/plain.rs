@@ -1,6 +1,8 @@
 //! Mappings that need no engine: a literal, or names between dots.
 
-use minijinja::value::Value;
+use std::borrow::Cow;
+
+use minijinja::value::{Value, ValueKind};
 
 /// A mapping without an operation, resolved when its file is read.
 #[derive(Debug)]
@@ -21,18 +23,21 @@ impl Plain {
         }
     }
 
-    /// Its value; undefined where a name is missing, at any depth.
-    pub(super) fn value(&self, context: &Value) -> Value {
-        match self {
-            Self::Literal(value) => value.clone(),
-            Self::Path(names) => {
-                let mut names = names.iter();
-                let first = names.next().and_then(|name| context.get_attr(name).ok());
-                let found =
-                    first.and_then(|first| names.try_fold(first, |value, name| value.get_attr(name).ok()));
-                found.unwrap_or_default()
+    /// Its value, undefined where a name is missing, at any depth; `None` if it meets a value that cannot be
+    /// used, whose fault the engine names.
+    pub(super) fn value(&self, context: &Value) -> Option<Value> {
+        let names = match self {
+            Self::Literal(value) => return Some(value.clone()),
+            Self::Path(names) => names,
+        };
+        let mut found = Cow::Borrowed(context);
+        for name in names {
+            found = Cow::Owned(found.get_attr(name).unwrap_or_default());
+            if found.kind() == ValueKind::Invalid {
+                return None;
             }
         }
+        Some(found.into_owned())
     }
 }
 

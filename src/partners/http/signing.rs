@@ -12,6 +12,7 @@ use ring::{digest, hmac};
 
 use super::jws;
 use super::secret::MASKED;
+use super::truth::plain;
 use offerd_base::declaration::{did_you_mean, nearest};
 
 /// The fault of bytes in place of a text.
@@ -86,9 +87,10 @@ fn signed(payload: &Value, algorithm: &str, key: &Value, header: Kwargs) -> Resu
         let member = serde_json::to_value(header.get::<Value>(name)?);
         members.insert(name.to_owned(), member.map_err(|_| unfit("has a header that is not JSON"))?);
     }
+    let payload = plain(payload);
     let payload = match payload.kind() {
-        ValueKind::Map => json(payload)?.into_bytes(),
-        _ => bytes_of(payload).unwrap_or_default(),
+        ValueKind::Map => json(&payload)?.into_bytes(),
+        _ => bytes_of(&payload).unwrap_or_default(),
     };
     let key = bytes_of(key).ok_or_else(|| unfit("has no key"))?;
     let header = URL_SAFE_NO_PAD.encode(serde_json::Value::Object(members).to_string());
@@ -147,7 +149,7 @@ fn tojson(value: &Value) -> Result<Value, Error> {
 }
 
 fn json(value: &Value) -> Result<String, Error> {
-    serde_json::to_string(value).map_err(|_| unfit("is not a JSON value"))
+    serde_json::to_string(&plain(value)).map_err(|_| unfit("is not a JSON value"))
 }
 
 fn encoded(bytes: &Value, encode: impl Fn(&[u8]) -> String) -> Value {
@@ -155,10 +157,11 @@ fn encoded(bytes: &Value, encode: impl Fn(&[u8]) -> String) -> Value {
 }
 
 fn decoded(text: &Value, what: &str, decode: impl Fn(&str) -> Option<Vec<u8>>) -> Result<Value, Error> {
+    let text = plain(text);
     match text.as_str() {
         None => Ok(Value::UNDEFINED),
         // Masked text is not encoded.
-        Some(MASKED) => Ok(text.clone()),
+        Some(MASKED) => Ok(text),
         Some(text) => {
             decode(text.trim()).map(Value::from_bytes).ok_or_else(|| unfit(format!("is no {what}")))
         }

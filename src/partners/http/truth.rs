@@ -11,7 +11,7 @@ pub(super) fn truth_of(value: &Value) -> Option<bool> {
     if let (ValueKind::Seq | ValueKind::Iterable, Ok(mut list)) = (value.kind(), value.try_iter()) {
         return Some(list.any(|one| truth_of(&one) != Some(false)));
     }
-    match own_text(value).as_ref().unwrap_or(value).as_str() {
+    match plain(value).as_str() {
         Some(text) => truth(text),
         None => Some(value.is_true()),
     }
@@ -19,7 +19,12 @@ pub(super) fn truth_of(value: &Value) -> Option<bool> {
 
 /// Whether a value is a text that may stand for nothing.
 pub(super) fn says_nothing(value: &Value) -> bool {
-    own_text(value).as_ref().unwrap_or(value).as_str().is_some_and(truth::says_nothing)
+    plain(value).as_str().is_some_and(truth::says_nothing)
+}
+
+/// A value, or in its place the text of an element of XML that has attributes as well.
+pub(super) fn plain(value: &Value) -> Value {
+    own_text(value).unwrap_or_else(|| value.clone())
 }
 
 /// The text of an element of XML that has attributes as well.

@@ -3,7 +3,7 @@
 use minijinja::value::{Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, Output, State, escape_formatter};
 
-use super::truth::own_text;
+use super::truth::plain;
 
 /// Enables XML escaping in an environment. Jinja's own escaping is for HTML and uses more entities.
 pub(super) fn add_to(environment: &mut Environment<'static>) {
@@ -17,7 +17,7 @@ pub(super) fn sent(value: &Value) -> Value {
     match value.kind() {
         ValueKind::Bool => value.is_true().to_string().into(),
         ValueKind::None => Value::UNDEFINED,
-        _ => own_text(value).unwrap_or_else(|| value.clone()),
+        _ => plain(value),
     }
 }
 

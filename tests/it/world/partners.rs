@@ -185,6 +185,10 @@ fn of_declines() -> Vec<Case> {
             .mapped("empty = \"declines\""),
         case("a text of a balancer", answer("content-type: text/plain\r\n", "down"), NOT_EMPTY)
             .mapped("empty = \"declines\""),
+        case("a failure in words, with status 200", json_answer(r#"{"status":"failed"}"#), NOT_EMPTY)
+            .mapped("empty = \"declines\""),
+        case("a code of HTTP within an answer", json_answer(r#"{"code":500,"message":"later"}"#), NOT_EMPTY)
+            .mapped("empty = \"declines\""),
         case("a state without a list, declared", json_answer(r#"{"state":"none"}"#), "declined")
             .mapped("empty = \"declines\""),
         case("a code that is a number", json_answer(r#"{"code":0}"#), "declined: low_fico")
@@ -287,6 +291,9 @@ fn of_bodies() -> Vec<Case> {
         case("a login page of XHTML", xml_answer("<?xml version=\"1.0\"?><!DOCTYPE \
             html><html><body/></html>"), "with status 200, is not JSON or XML but an HTML page"),
         case("a warning of PHP", json_answer(format!("<br />\n<b>Warning</b>: x\n{JSON}")), "has markup before its JSON"),
+        case("a template that writes a figure twice", json_answer(JSON.replace("\"apr\":9.5", "\"apr\":9.5,\"apr\":19.5")), "finds a name that stands twice in one object"),
+        case("the same, which no mapping uses", json_answer(JSON.replace("\"apr\"", "\"a\":1,\"a\":2,\"apr\"")), OFFER),
+        case("an id that is longer than 64 bits", json_answer("{\"no\":98765432109876543210}"), "finds a whole number that is too long"),
         case("JSONP", json_answer(format!("cb({JSON});")), "is JSONP, a script around JSON"),
         case("JSONP that is called a script, of a partner whose nothing declines", answer("content-type: application/javascript\r\n", format!("/**/cb({JSON})")), "is JSONP, a script around JSON").mapped("empty = \"declines\""),
         case("JSON that is made twice, as ASP.NET's controllers do", json_answer(serde_json::to_string(JSON).unwrap()), "is a text that holds JSON"),

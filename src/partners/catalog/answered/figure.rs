@@ -175,6 +175,12 @@ impl AnsweredFigure {
         self.kind().read(value).map(|read| number_of(&read)).map_err(|unfit| unfit.reason)
     }
 
+    /// Whether it is a rate that people pay or earn, and the value is 0.
+    pub fn is_rate_of_zero(self, value: &Value) -> bool {
+        let rates = ["apr", "min_apr", "max_apr", "interest_rate", "rate", "annual_percent_yield"];
+        rates.contains(&self.name) && self.number_in(value) == Ok(Some(0.0))
+    }
+
     /// Whether it is a number and can have bounds.
     pub fn is_number(self) -> bool {
         matches!(self.kind(), FigureKind::Number(..) | FigureKind::Whole(..))

@@ -68,6 +68,10 @@ impl FigureKind {
     pub(super) fn read(&self, value: &Value) -> FitResult<toml::Value> {
         let trimmed = value.as_str().map(str::trim);
         let read = match self {
+            // Payments are compared with what the amount, rate and term give.
+            Self::Number(min, max) if min.fract() == 0.0 && *max >= 1e6 && has_thousands(value) => {
+                return Err("must be dollars, got a text with a mark of thousands or of cents".into());
+            }
             Self::Number(min, max) => number(value).filter(|one| (min..=max).contains(&one)).map(Float),
             Self::Whole(min, max) => {
                 let whole = number(value).filter(|number| number.fract() == 0.0).map(|number| number as i64);
@@ -115,6 +119,13 @@ fn found(value: &Value) -> String {
 
 fn number(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
+}
+
+/// Whether a text is ten to a reader of English and ten thousand to others: `10.000`.
+fn has_thousands(value: &Value) -> bool {
+    let parts =
+        value.as_str().filter(|_| number(value).is_some()).and_then(|text| text.trim().split_once('.'));
+    parts.is_some_and(|(whole, rest)| rest.len() == 3 && whole.trim_start_matches('-').len() <= 3)
 }
 
 fn flag(value: &Value) -> Option<bool> {

@@ -56,6 +56,12 @@ const PAYMENT_REFUSED_BEYOND: f64 = 0.10;
 /// Percentage below which an APR looks like a fraction.
 const LOW_APR: f64 = 1.0;
 
+/// Percentage below which a fee looks like a fraction.
+const LOW_FEE: f64 = 0.2;
+
+const A_LOW_FEE: &str = "its `fee_rate` is above 0 and below 0.2 percent, like a fraction read as a percentage; \
+    `answer.bounds.fee_rate` allows it";
+
 const A_FRACTION: &str = "like a fraction read as a percentage; `answer.low_apr = true` allows it";
 
 const DOUBTED_PAYMENT: &str = "its monthly payment is more than 2 % off the one that its amount, rate and \
@@ -125,6 +131,13 @@ impl AnsweredFigures<'_> {
 
     fn not_a_fraction(&self, rates: &[Spread]) -> Result<(), Unfit> {
         let is_low = |rate: f64| rate > 0.0 && rate < LOW_APR;
+        // Bounds of a fee say what it may be.
+        let fees = ["fee_rate", "min_fee_rate", "max_fee_rate"].into_iter();
+        let mut fees =
+            fees.filter(|name| !self.rules.bounds.contains_key(*name)).filter_map(|name| self.number(name));
+        if let Some(fee) = fees.find(|fee| *fee > 0.0 && *fee < LOW_FEE) {
+            return Err(Unfit::told(A_LOW_FEE.to_owned(), format!("{A_LOW_FEE}; it is {fee} percent")));
+        }
         match rates.iter().flat_map(|rate| [rate.min, rate.max]).find(|rate| is_low(*rate)) {
             Some(found) if !self.rules.low_apr => Err(Unfit::told(
                 format!("its rate is above 0 and below 1 percent, {A_FRACTION}"),

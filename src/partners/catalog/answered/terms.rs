@@ -2,7 +2,7 @@
 
 use super::super::{Quoted, STATIC_SUITABILITY, hundredths, mortgage, suitability, thousandths};
 use super::AnsweredFigures;
-use super::money::fees;
+use super::money::{fees, range_shown};
 use super::unfit::Unfit;
 use crate::finance;
 use crate::quote::{CardTerms, LoanTerms, MortgageTerms, QuoteTerms, SavingsTerms, Spread};
@@ -14,6 +14,12 @@ impl AnsweredFigures<'_> {
         let requested = self.facts.loan_amount();
         let max_amount = self.number("max_amount").or(requested).or(declared.map(|(_, most)| most));
         let max_amount = max_amount.ok_or("it has no `max_amount`, and the lead names no amount")?;
+        let is_lent = |(least, most): &(f64, f64)| (*least..=*most).contains(&max_amount);
+        if let (Some(range), Some(_)) = (declared.filter(|range| !is_lent(range)), self.number("max_amount"))
+        {
+            let reason = format!("its `max_amount` is outside the file's `amount`, {}", range_shown(range));
+            return Err(Unfit::told(reason.clone(), format!("{reason}, but {max_amount}")));
+        }
         let least = declared.map_or(max_amount, |(least, _)| max_amount.min(least));
         let min_amount = self.number("min_amount").unwrap_or(least);
         let apr = self.spread("apr", "min_apr", "max_apr").ok_or("it has no APR")?;

@@ -376,6 +376,65 @@ fn money_that_cannot_be_right_is_not_shown() {
     assert_eq!(answered(&ruled, &json!([{"apr": 17}]), &elsewhere).0.dropped, []);
 }
 
+/// A rate that nobody answered, marks of thousands, amounts that the file does not lend, and shares.
+#[test]
+fn a_figure_that_is_made_up_or_misread_is_not_shown() {
+    let mapped = "offer = { term = '36', apr = 'RATE', max_amount = 'offer.most', \
+                  fee_rate = 'offer.fee|default(0)', monthly_payment = 'offer.payment' }";
+    let made_up = "makes a rate of 0 from an answer that has no 0 there";
+    let nothing = json!({});
+    for (rate, offer, wanted) in [
+        ("offer.apr|float(0)", &nothing, made_up),
+        ("offer.apr|float(0)", &json!({"apr": "soon"}), made_up),
+        ("offer.apr|default(0)", &nothing, made_up),
+        ("offer.apr or 0", &nothing, made_up),
+        ("offer.cut|default(0) * 0", &json!({"cut": 3}), made_up),
+        ("offer.apr|float(0)", &json!({"apr": "0.00"}), ""),
+        ("offer.apr", &json!({"apr": 0}), ""),
+        ("0 if offer.promotion else offer.apr", &json!({"promotion": true}), ""),
+        ("offer.apr|default(9)", &nothing, ""),
+        (
+            "offer.apr|default(9)",
+            &json!({"most": "10.000"}),
+            "max_amount`: must be dollars, got a text with a mark of thousands",
+        ),
+        (
+            "offer.apr|default(9)",
+            &json!({"most": "9.500"}),
+            "max_amount`: must be dollars, got a text with a mark of thousands",
+        ),
+        ("offer.apr|default(9)", &json!({"most": "10000.00"}), ""),
+        ("offer.apr|default(9)", &json!({"payment": "318.004"}), ""),
+        ("offer.apr|default(9)", &json!({"apr": "7.125"}), ""),
+        (
+            "offer.apr|default(9)",
+            &json!({"most": 50_001}),
+            "`max_amount` is outside the file's `amount`, 1000 to 50000",
+        ),
+        (
+            "offer.apr|default(9)",
+            &json!({"most": 10}),
+            "`max_amount` is outside the file's `amount`, 1000 to 50000",
+        ),
+        ("offer.apr|default(9)", &json!({"most": 50_000}), ""),
+        (
+            "offer.apr|default(9)",
+            &json!({"fee": 0.05}),
+            "`fee_rate` is above 0 and below 0.2 percent, like a fraction",
+        ),
+        ("offer.apr|default(9)", &json!({"fee": 0.5}), ""),
+    ] {
+        let loan = file("loan", &mapped.replace("RATE", rate), CATALOG);
+        let (reading, shown) = answered(&loan, &json!([offer, {"apr": 9, "cut": 0}]), &ten_thousand());
+        let found = reading.dropped.first().map_or("", |one| one.reason.as_str());
+        assert!(found.contains(wanted) && found.is_empty() == wanted.is_empty(), "{rate} {offer}: {found}");
+        assert_eq!(shown.len(), 1 + usize::from(wanted.is_empty()), "{rate} {offer}");
+    }
+    let allowed = format!("bounds = {{ fee_rate = {{ max = 5 }} }}\n{}", mapped.replace("RATE", "9"));
+    let shown = answered(&file("loan", &allowed, CATALOG), &json!([{"fee": 0.05}]), &ten_thousand()).1;
+    assert_eq!(shown.len(), 1);
+}
+
 /// The one offer is refused by name, and the others are shown.
 #[test]
 fn an_offer_that_cannot_be_right_is_not_shown() {

@@ -1,0 +1,103 @@
+//! Values of JSON and XML as mappings see them. What cannot be read exactly is an error of the mapping that
+//! uses it, and of no other.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use minijinja::value::{Enumerator, Object, Value as Mapped};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use super::document::{NIL, TEXT, is_nil};
+use super::mapping_error::own_words;
+
+/// From here on, whole numbers of JSON are rounded.
+const WHOLE_MAX: f64 = 9_223_372_036_854_775_808.0;
+
+const ROUNDED: &str =
+    "finds a whole number that is too long to be read exactly: the partner must send it as a text";
+
+const TWICE: &str = "finds a name that stands twice in one object of the answer, with different values: the \
+    partner must send it once";
+
+/// A value that a document holds.
+pub(super) struct Parsed(pub(super) Mapped);
+
+impl<'de> Deserialize<'de> for Parsed {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(ParsedVisitor).map(Self)
+    }
+}
+
+struct ParsedVisitor;
+
+impl<'de> Visitor<'de> for ParsedVisitor {
+    type Value = Mapped;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Mapped, E> {
+        Ok(Mapped::from(()))
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<Mapped, E> {
+        Ok(flag.into())
+    }
+
+    fn visit_i64<E>(self, whole: i64) -> Result<Mapped, E> {
+        Ok(whole.into())
+    }
+
+    fn visit_u64<E>(self, whole: u64) -> Result<Mapped, E> {
+        Ok(whole.into())
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Mapped, E> {
+        let is_exact = number.abs() < WHOLE_MAX;
+        Ok(if is_exact { number.into() } else { own_words(ROUNDED).into() })
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Mapped, E> {
+        Ok(text.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Mapped, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Parsed(one)) = from.next_element()? {
+            list.push(one);
+        }
+        Ok(list.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Mapped, A::Error> {
+        let mut table = BTreeMap::new();
+        while let Some((name, Parsed(mut value))) = from.next_entry::<String, Parsed>()? {
+            if table.get(&name).is_some_and(|first| *first != value) {
+                value = own_words(TWICE).into();
+            }
+            table.insert(name, value);
+        }
+        let is_text = table.contains_key(TEXT) || is_nil(table.get(NIL).and_then(Mapped::as_str));
+        Ok(if is_text { Mapped::from_object(TextElement(table)) } else { table.into() })
+    }
+}
+
+/// An element of XML with a text and attributes: a table that is written as its text.
+#[derive(Debug)]
+struct TextElement(BTreeMap<String, Mapped>);
+
+impl Object for TextElement {
+    fn get_value(self: &Arc<Self>, name: &Mapped) -> Option<Mapped> {
+        self.0.get(name.as_str()?).cloned()
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Values(self.0.keys().map(Mapped::from).collect())
+    }
+
+    fn render(self: &Arc<Self>, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.get(TEXT).map_or(Ok(()), |text| write!(out, "{text}"))
+    }
+}

@@ -69,14 +69,14 @@ mod tests {
     #[test]
     fn a_plain_mapping_has_the_value_that_the_engine_gives() {
         let context = Value::from(Serde(json!({
-            "lead": {"amount": 12_000, "name": "Ann", "none": null, "list": [1]},
+            "lead": {"amount": 12_000, "name": "Ann", "nil": null, "list": [1]},
             "text": "abc",
         })));
         for (text, is_plain) in [
             ("lead.amount", true),
             (" lead.name ", true),
-            ("lead.none", true),
-            ("lead.none.deeper", true),
+            ("lead.nil", true),
+            ("lead.nil.deeper", true),
             ("lead.missing.deeper", true),
             ("missing", true),
             ("text.length", true),

@@ -14,6 +14,7 @@ use super::auth::NO_USER;
 use super::declared::{self, ClientAuth, Empty, Http};
 use super::document;
 use super::expression::{Expression, TextTemplate, text as text_of};
+use super::fixed::{self, ExpressionUse};
 use super::names::{self, ExpressionPlace, KnownNames, no_mapping};
 use super::places::MappingLines;
 use super::source::{Auth, ClientProof};
@@ -54,6 +55,9 @@ fn not_the_files(name: &HeaderName) -> Option<&'static str> {
     NOT_THE_FILES.iter().find(|(names, _)| names.contains(&name.as_str())).map(|(_, advice)| *advice)
 }
 
+/// Statuses of a partner that is down or overloaded, or does not know our key.
+const OUTAGES: [u16; 6] = [500, 502, 503, 504, 429, 401];
+
 /// The shortest such time: what is asked more often is a busy loop.
 const EVERY_MIN: Duration = Duration::from_millis(50);
 
@@ -74,6 +78,8 @@ pub(super) struct Mappings<'m, 'c> {
     pub(super) attributes: BTreeSet<String>,
     /// The keys that mappings sign and verify with: where, and the mapping.
     pub(super) signing: Vec<(String, String)>,
+    /// The secrets that the mappings use.
+    pub(super) used: BTreeSet<String>,
     /// Whether an earlier step sends the callback URL.
     pub(super) sends_callback: bool,
     /// Whether the current step is a ping, or precedes or accompanies one.
@@ -283,16 +289,24 @@ impl Mappings<'_, '_> {
         let mut template = self.compiled(key, TextTemplate::compile(text, escape))?;
         template.key = self.whole(key);
         self.names(key, text, template.variables(), ExpressionPlace::Request);
+        if let Some(fault) = fixed::fault_of_template(text) {
+            self.check.at(key, fault);
+        }
         Some(template)
     }
 
     pub(super) fn expression(&mut self, key: &str, text: &str, stage: ExpressionPlace) -> Option<Expression> {
-        let is_verdict = ["error", "declined", "answer.error", "answer.declined"].contains(&key);
+        let used_as = match key {
+            "error" | "declined" | "answer.error" | "answer.declined" => ExpressionUse::Verdict,
+            "when" | "pending" | "verify" => ExpressionUse::Condition,
+            _ => ExpressionUse::Value,
+        };
+        let is_verdict = used_as == ExpressionUse::Verdict;
         let compile = if is_verdict { Expression::compile_verdict } else { Expression::compile };
         let mut expression = self.compiled(key, compile(text))?;
         expression.key = self.whole(key);
         self.names(key, text, expression.variables(), stage);
-        if let Some(fault) = names::never_equal(text) {
+        if let Some(fault) = names::never_equal(text).or_else(|| fixed::fault(text, used_as)) {
             self.check.at(key, fault);
         }
         let is_of_answer = is_verdict || ["pending", "answer.offers", "answer.inner"].contains(&key);
@@ -526,8 +540,24 @@ impl Mappings<'_, '_> {
         Some(AnswerMapping { error, declined, reasons, offers, empty_declines, inner, offer, keys, money })
     }
 
-    /// Checks that literal decline reasons are those of the API or of `answer.reasons`.
+    /// Checks that literal decline reasons are those of the API or of `answer.reasons`, and warns of an
+    /// outage that is counted as declines.
     fn reject_words(&mut self, key: &str, declined: &Option<Expression>) {
+        let applies = |status: &u16| {
+            let context = minijinja::context! { status, response => "", ..specimen::context() };
+            declined
+                .as_ref()
+                .is_some_and(|by| by.names_status && by.says(&context).is_ok_and(|it| it.is_some()))
+        };
+        if let Some(status) = OUTAGES.iter().find(|status| applies(status)) {
+            self.check.remark(
+                key,
+                format!(
+                    "applies to every answer with status {status}, so an outage or a wrong key counts as \
+                     declines; name the statuses that decline, as in `status == 422`"
+                ),
+            );
+        }
         let own = &self.http.answer.reasons;
         for word in declined.iter().flat_map(Expression::literals).filter(|word| !own.contains_key(*word)) {
             self.reject_word(key, word);
@@ -568,6 +598,7 @@ impl Mappings<'_, '_> {
         let sources = KnownNames { secrets: self.secrets, kept: &self.kept, ping: self.is_ping };
         for variable in variables {
             self.sends_callback |= variable == "callback_url" && stage != ExpressionPlace::Answer;
+            self.used.extend(variable.strip_prefix("secret.").map(str::to_owned));
             if let Some(fault) = names::fault(key, text, &variable, stage, sources) {
                 self.check.at(key, fault);
             }

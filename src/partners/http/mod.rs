@@ -36,6 +36,7 @@ pub mod exchange;
 pub mod expression;
 mod figures;
 mod filters;
+mod fixed;
 pub mod given;
 mod json_fault;
 mod jws;

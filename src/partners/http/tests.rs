@@ -468,6 +468,116 @@ fn a_number_that_is_compared_with_a_text_is_a_fault() {
     }
 }
 
+/// A constant that an operator has for an operand decides every lead and answer alike.
+#[test]
+fn a_constant_that_decides_alone_is_a_fault() {
+    let wanted = "has an operand of `or`, `and` or `not` that is always the same";
+    for (key, wrong, right) in [
+        ("declined", "response.r == 'A' or 'B'", "response.r == 'A' or response.r == 'B'"),
+        ("declined", "(response.r == 'A' or 'B') and response.x", "response.r in ['A', 'B']"),
+        ("declined", "response.reason or 'other'", "response.reason or ''"),
+        ("declined", "response.reason or true", "response.reason or true if not response.accepted"),
+        ("declined", "'A' or response.r == 'B'", "(response.r or 'none') == 'none'"),
+        ("declined", "response.r in ('A' or 'B')", "response.r in ('A', 'B')"),
+        ("error", "status == 404 or 410", "status in [404, 410]"),
+        ("error", "not 'A' and response.r", "not response.r and 'a' in response.s"),
+        ("declined", "'low_fico' if response.a == 'x' and 'y'", "status in [404, 422] and 'low_fico'"),
+        (
+            "declined",
+            "'low_fico' if response.a|default(response.b or 'x') == 'y' or 'z'",
+            "response.a|default(response.b or 'x') == 'y'",
+        ),
+        ("error", "response.if.or == 'A' or 'B'", "response.a and true or false"),
+    ] {
+        let with = |text: &str| load(&ANSWER.replace("{ offers", &format!("{{ {key} = \"{text}\", offers")));
+        let faults = with(wrong).unwrap_err();
+        assert!(
+            faults.len() == 1 && faults[0].contains(&format!("http.answer.{key}` {wanted}")),
+            "{wrong}: {faults:?}"
+        );
+        assert!(with(right).is_ok(), "{right}: {:?}", with(right).err());
+    }
+    for (wrong, right) in [
+        (
+            "json = { a = \"'x' if age == 40 or 41 else 'y'\" }",
+            "json = { a = \"lead.personalInformation.state or 'NY'\" }",
+        ),
+        (
+            "json = { a = \"test == false or 'x'\" }",
+            "json = { a = \"[age, 1]|join(' or ') ~ (credit_rating or 'good')\" }",
+        ),
+        (
+            "xml = '<a>{% if age == 40 or 41 %}b{% endif %}</a>'",
+            "xml = '<a>{% if age in [40, 41] %}b{% endif %}{{ credit_rating or \"x\" }}</a>'",
+        ),
+    ] {
+        let told = fault(wrong);
+        assert!(told.contains(wanted), "{told}");
+        assert!(load(&format!("{right}\n{ANSWER}")).is_ok(), "{right}");
+    }
+}
+
+#[test]
+fn a_text_without_quotes_of_its_own_is_no_number() {
+    for text in ["2026-01-01", "01/01/2026", "206-555-0100", "02134", " 2026-01-01 "] {
+        for http in [
+            format!("json = {{ a = '{text}' }}"),
+            format!("headers = {{ X-A = '{text}' }}"),
+            "json = { a = 2026-01-01 }".to_owned(),
+        ] {
+            let told = fault(&http);
+            assert!(
+                told.contains("is sent as a number") && told.contains("a text needs quotes of its own"),
+                "{told}"
+            );
+        }
+    }
+    for right in ["2026", "0", "60 * 60", "age - 1", "1 / 12", "\"'2026-01-01'\"", "1.5"] {
+        let quoted = if right.starts_with('"') { right.to_owned() } else { format!("'{right}'") };
+        let loaded = load(&format!("json = {{ a = {quoted}, b = 2026 }}\n{ANSWER}"));
+        assert!(loaded.is_ok(), "{right}: {loaded:?}");
+    }
+}
+
+#[test]
+fn a_secret_is_used_by_a_mapping() {
+    let secrets = "secrets = { key = { env = 'KEY' }, other = { env = 'OTHER' } }";
+    let both = "auth = { basic = { user = 'secret.key', password = 'secret.other' } }";
+    assert!(load(&format!("{secrets}\n{both}\n{ANSWER}")).is_ok());
+    let told = fault(&format!("{secrets}\nheaders = {{ X-Key = 'secret.other' }}"));
+    assert!(told.contains("http.secrets.key` is used by no mapping; use it as `secret.key`"), "{told}");
+    // A mapping that cannot be read may use it.
+    assert!(fault(&format!("{secrets}\nheaders = {{ X-Key = 'secret.other ~ ' }}")).contains("X-Key"));
+}
+
+#[test]
+fn an_outage_that_would_count_as_declines_is_remarked() {
+    let remarks = |declined: &str| {
+        let text =
+            format!("{FILE}{}", ANSWER.replace("{ offers", &format!("{{ declined = '{declined}', offers")));
+        let book = Book::from_texts([(PathBuf::from("lender.toml"), text)])
+            .unwrap_or_else(|faults| panic!("{faults:?}"));
+        book.remarks.iter().map(ToString::to_string).collect::<Vec<_>>().concat()
+    };
+    for (declined, status) in [
+        ("status >= 400", 500),
+        ("status != 200", 500),
+        ("not status in [200, 404, 500]", 502),
+        ("status == 401", 401),
+    ] {
+        let told = remarks(declined);
+        assert!(
+            told.contains(&format!("answer.declined` applies to every answer with status {status}")),
+            "{told}"
+        );
+    }
+    for declined in
+        ["status in [404, 422]", "response.no", "status >= 400 and response.no", "not response.yes"]
+    {
+        assert!(!remarks(declined).contains("applies to every answer"), "{declined}");
+    }
+}
+
 /// As XML and JSON write them, and not as Python does.
 #[test]
 fn yes_no_and_nothing_are_sent_in_the_words_of_the_web() {

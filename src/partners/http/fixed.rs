@@ -1,0 +1,86 @@
+//! Faults of mappings with a part that is the same everywhere and cannot be meant so.
+
+use super::conditions::{COMPARING, tokens};
+use super::names::QUOTES;
+
+/// What the value of an expression is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ExpressionUse {
+    /// It is sent, shown or kept.
+    Value,
+    /// It says yes or no.
+    Condition,
+    /// It says yes or no, or a reason.
+    Verdict,
+}
+
+const OPERAND: &str = "has an operand of `or`, `and` or `not` that is always the same, since it is not \
+    compared; compare each, as in `response.code in ['A', 'B']`";
+
+/// The fault of an operand that decides by itself, as in `response.r == 'A' or 'B'`, or of a text without its
+/// quotes.
+pub(super) fn fault(text: &str, used_as: ExpressionUse) -> Option<String> {
+    if is_text_without_quotes(text.trim()) {
+        return Some(format!("is sent as a number, the result of arithmetic if it has operators; {QUOTES}"));
+    }
+    decides_alone(&words(text, 0, None), used_as).then(|| OPERAND.to_owned())
+}
+
+/// The same of the tags of a template.
+pub(super) fn fault_of_template(template: &str) -> Option<&'static str> {
+    let is_fixed = |begin: &str, end: &str| {
+        let tags = template.match_indices(begin).map(|(at, _)| words(template, at + begin.len(), Some(end)));
+        tags.into_iter().any(|tag| decides_alone(&tag, ExpressionUse::Value))
+    };
+    (is_fixed("{{", "}}") || is_fixed("{%", "%}")).then_some(OPERAND)
+}
+
+fn words<'t>(text: &'t str, from: usize, end: Option<&str>) -> Vec<&'t str> {
+    tokens(text, from, end).0.into_iter().map(|(_, word)| word).collect()
+}
+
+/// Whether it is a date, a telephone number or a zipcode rather than a number: `2026-01-01`, `02134`.
+fn is_text_without_quotes(text: &str) -> bool {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|digit| digit.is_ascii_digit());
+    let is_padded = text.len() > 1 && text.starts_with('0');
+    text.split(['-', '/']).all(is_number) && (is_padded || !is_number(text))
+}
+
+/// Whether a constant decides an expression, or a part of it. One that changes nothing, as in `or ''`, and a
+/// default, as in `response.reason or 'other'`, may be meant.
+fn decides_alone(words: &[&str], used_as: ExpressionUse) -> bool {
+    let has_if = words.iter().any(|word| ["if", "elif"].contains(word));
+    let (mut is_asked, mut in_list) = (used_as != ExpressionUse::Value && !has_if, Vec::new());
+    (0..words.len()).any(|nth| {
+        let (word, at) = (words[nth], |nth: usize| words.get(nth).copied().unwrap_or_default());
+        let (before, behind) = (at(nth.wrapping_sub(1)), at(nth + 1));
+        match word {
+            "(" => in_list.push(before.ends_with(char::is_alphanumeric) && !OPERATORS.contains(&before)),
+            "[" | "{" => in_list.push(true),
+            ")" | "]" | "}" => drop(in_list.pop()),
+            "if" | "elif" => is_asked = true,
+            "else" => is_asked = false,
+            _ => {}
+        }
+        let is_text =
+            word.starts_with(['\'', '"']) && word.len() > 2 || word.parse().is_ok_and(|of: u64| of > 0);
+        let ends = match behind {
+            ")" => ["", "and", "or", "if", "else", ")"].contains(&at(nth + 2)),
+            _ => ["", "and", "or", "if", "else"].contains(&behind),
+        };
+        let is_asked = is_asked && in_list.last() != Some(&true);
+        let own = words[..nth].iter().rev().skip(1).take_while(|word| !OPERATORS[1..].contains(word));
+        (is_text || word == "true" && before != "and" && behind != "and")
+            && ends
+            && match before {
+                "not" => true,
+                "or" => is_asked || own.into_iter().any(|word| COMPARING.contains(word)),
+                "and" => is_asked && (has_if || used_as == ExpressionUse::Condition),
+                "" | "(" | "if" | "elif" | "else" => ["and", "or"].contains(&behind),
+                _ => false,
+            }
+    })
+}
+
+/// What is before an operand: `not`, or what also ends another one.
+const OPERATORS: [&str; 6] = ["not", "and", "or", "if", "elif", "else"];

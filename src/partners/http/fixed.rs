@@ -35,6 +35,14 @@ pub(super) fn fault_of_template(template: &str) -> Option<&'static str> {
     (is_fixed("{{", "}}") || is_fixed("{%", "%}")).then_some(OPERAND)
 }
 
+/// Whether an expression is a single comparison, so that it gives true or false.
+pub(super) fn is_comparison(text: &str) -> bool {
+    let words = words(text, 0, None);
+    let is_single = !words.iter().any(|word| OPERATORS[1..].contains(word) || *word == "(")
+        && words.first() != Some(&"[");
+    is_single && words.iter().any(|word| COMPARING.contains(word))
+}
+
 fn words<'t>(text: &'t str, from: usize, end: Option<&str>) -> Vec<&'t str> {
     tokens(text, from, end).0.into_iter().map(|(_, word)| word).collect()
 }

@@ -132,7 +132,7 @@ impl Mappings<'_, '_> {
         }
         let sandbox_url = declared.sandbox_url.as_deref().map(|url| self.url("sandbox_url", url));
         let query = self.fields("query", &declared.query, ExpressionPlace::Request);
-        let headers = self.headers(&declared.headers);
+        let headers = self.headers(declared);
         if let (true, Some((name, _))) =
             (self.http.auth.is_some(), headers.iter().find(|(name, _)| *name == AUTHORIZATION))
         {
@@ -345,9 +345,9 @@ impl Mappings<'_, '_> {
         compiled.collect()
     }
 
-    fn headers(&mut self, headers: &BTreeMap<String, String>) -> Vec<(HeaderName, Expression)> {
+    fn headers(&mut self, declared: &declared::Step) -> Vec<(HeaderName, Expression)> {
         let mut compiled = Vec::new();
-        for (name, text) in headers {
+        for (name, text) in &declared.headers {
             let key = format!("headers.{}", quoted(name));
             let Ok(name) = HeaderName::try_from(name) else {
                 self.check.at(&key, "is not a valid header name");
@@ -360,7 +360,11 @@ impl Mappings<'_, '_> {
                 self.check.at(&key, "stands twice: names of headers compare in any case; leave one out");
             }
             if let Some(mut expression) = self.expression(&key, text, ExpressionPlace::Header) {
-                self.header_text(&key, &name, &self.specimen_of(&expression));
+                let text = self.specimen_of(&expression);
+                self.header_text(&key, &name, &text);
+                if name == CONTENT_TYPE {
+                    self.content_type(&key, &text.to_ascii_lowercase(), declared);
+                }
                 expression.key = self.whole(&format!("headers.{name}"));
                 compiled.push((name, expression));
             }
@@ -378,6 +382,25 @@ impl Mappings<'_, '_> {
             );
         }
         self.is_utf8(key, document::charset(Some(text)).filter(|_| *name == CONTENT_TYPE));
+    }
+
+    /// Checks that a `Content-Type` is that of the body.
+    fn content_type(&mut self, key: &str, text: &str, body: &declared::Step) {
+        let bodies = [
+            ("json", "json", body.json.is_some()),
+            ("form", "urlencoded", body.form.is_some()),
+            ("xml", "xml", body.xml.is_some()),
+        ];
+        let is_other = |word: &str| {
+            !text.contains(word)
+                && (text.contains("multipart") || bodies.iter().any(|(_, other, _)| text.contains(other)))
+        };
+        if let Some((body, ..)) = bodies.iter().find(|(_, word, is_given)| *is_given && is_other(word)) {
+            self.check.at(
+                key,
+                format!("is of another kind than the body, which is `{body}`; leave it out, or change one"),
+            );
+        }
     }
 
     /// Checks that a body is declared as what it is.
@@ -533,6 +556,13 @@ impl Mappings<'_, '_> {
         let offers = self.expression("answer.offers", offers, ExpressionPlace::Answer);
         let inner = self.optional("answer.inner", &declared.inner, ExpressionPlace::Inner);
         let offer = self.figures(&keys);
+        let declines = http.steps.iter().map(|step| &step.declined).chain([&declared.declined]).flatten();
+        if !declared.reasons.is_empty() && declines.into_iter().all(|text| fixed::is_comparison(text)) {
+            self.check.at(
+                "answer.reasons",
+                "never apply: no `declined` gives a reason; set it to where the answer has one, such as `response.reason`",
+            );
+        }
         let reasons = self.reasons(&declared.reasons);
         let empty_declines = declared.empty == Some(Empty::Declines);
         let money = Arc::new(self.money_rules());

@@ -56,10 +56,17 @@ const PAYMENT_REFUSED_BEYOND: f64 = 0.10;
 /// Percentage below which an APR looks like a fraction.
 const LOW_APR: f64 = 1.0;
 
-const A_FRACTION: &str = "like a fraction read as a percentage; `answer.low_apr = true` allows it";
+pub(crate) const A_FRACTION: &str = "like a fraction read as a percentage";
 
 const DOUBTED_PAYMENT: &str = "its monthly payment is more than 2 % off the one that its amount, rate and \
     term give";
+
+const ALLOWED: &str = "`answer.low_apr = true` allows it";
+
+/// Whether a rate in percent looks like a fraction of one.
+pub(crate) fn is_fraction(rate: f64) -> bool {
+    rate > 0.0 && rate < LOW_APR
+}
 
 impl MoneyRules {
     /// Default maximum size of an offer's own texts in bytes.
@@ -124,11 +131,10 @@ impl AnsweredFigures<'_> {
     }
 
     fn not_a_fraction(&self, rates: &[Spread]) -> Result<(), Unfit> {
-        let is_low = |rate: f64| rate > 0.0 && rate < LOW_APR;
-        match rates.iter().flat_map(|rate| [rate.min, rate.max]).find(|rate| is_low(*rate)) {
+        match rates.iter().flat_map(|rate| [rate.min, rate.max]).find(|rate| is_fraction(*rate)) {
             Some(found) if !self.rules.low_apr => Err(Unfit::told(
-                format!("its rate is above 0 and below 1 percent, {A_FRACTION}"),
-                format!("its rate is {found} percent, {A_FRACTION}"),
+                format!("its rate is above 0 and below 1 percent, {A_FRACTION}; {ALLOWED}"),
+                format!("its rate is {found} percent, {A_FRACTION}; {ALLOWED}"),
             )),
             _ => Ok(()),
         }

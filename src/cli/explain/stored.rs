@@ -1,7 +1,7 @@
 //! `offerd explain UUID`: the outcome of a stored lead, and why.
 
 use super::ExplainArguments;
-use super::outline::{SeatOutline, print_all};
+use super::outline::{SeatNearness, SeatOutline, print_all};
 use crate::cli::prelude::*;
 use offerd_base::declaration::{did_you_mean, nearest};
 use offerd_insight::hindsight::explanation::{
@@ -37,8 +37,7 @@ pub async fn explain(
         }
     }
     Ok(page::show(&explained, arguments.json, || {
-        arguments.print_hint();
-        print(&explained, &summaries, arguments.matched);
+        print(&explained, &summaries, arguments);
     })?)
 }
 
@@ -50,13 +49,17 @@ async fn unknown(admin: &AdminClient, uuid: Uuid) -> CommandError {
     ))
 }
 
-fn print(explained: &LeadExplanation, summaries: &[String], matched_only: bool) {
+fn print(explained: &LeadExplanation, summaries: &[String], arguments: &ExplainArguments) {
+    let nearness = |seat: &SeatExplanation| {
+        SeatNearness::of(seat.why.was_asked(), seat.why != Reason::NotWanted, seat.refusals.len())
+    };
     if explained.rate_tables.is_empty() {
         page::print(format!("lead {} has no rate table", explained.lead));
     }
     for (table, summary) in explained.rate_tables.iter().zip(summaries) {
         page::print(heading(explained, table));
-        print_all(table.seats.iter().map(|seat| (seat.why.was_asked(), section(seat, matched_only))));
+        let sections = table.seats.iter().map(|seat| (nearness(seat), section(seat, arguments.matched)));
+        print_all(sections, arguments.shows_all());
         page::print(summary);
     }
 }

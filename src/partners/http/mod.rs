@@ -23,6 +23,7 @@
 //! catalog (`answer.own`); its texts are then stored with the answer.
 
 pub mod absent;
+mod advice;
 pub mod answer;
 mod answer_mapping;
 pub mod auth;

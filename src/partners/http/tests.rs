@@ -224,9 +224,39 @@ fn a_bad_status_has_the_cause_that_its_body_shows() {
         (said(302, Some("https://a.example/Account/Login?ReturnUrl=%2f"), ""), "a page for signing in"),
         (said(302, Some("https://a.example/v2"), ""), "use the address in its `Location`"),
         (said(301, None, ""), "without a `Location`"),
+        (
+            said(401, None, "{}"),
+            "status 401: it does not accept our key; check `auth`, `headers` and `secrets`",
+        ),
+        (said(403, None, "Jane"), "status 403: it does not let us in; check the key, and ask it to admit"),
+        (said(405, None, ""), "status 405: it does not take this method there; check `method`"),
+        (said(415, None, ""), "status 415: it does not take this kind of body; check `json`"),
+        (said(429, None, ""), "status 429: it takes fewer calls; lower `limits.per_minute`"),
     ] {
         assert!(said.contains(wanted) && !said.contains("Jane"), "{said}");
     }
+}
+
+#[test]
+fn the_paths_of_a_verdict_that_an_answer_lacks_are_named() {
+    let answer = ANSWER.replace("{ offers", "{ error = \"status == 200 and response.fault\", declined = \"response.state == 'no' or response.decision.code in ['A']\", offers");
+    let book = load(&answer).unwrap();
+    let (lead, now) = (Lead::default(), Utc.with_ymd_and_hms(2026, 11, 21, 12, 0, 0).unwrap());
+    let facts = Facts::new(&lead, now, CreditBands::Current);
+    let asked = AskContext { lead: Uuid::nil(), rate_table: Uuid::nil(), test: false, now };
+    let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
+    let body = br#"{"decision": {"state": "no"}, "fault": ""}"#;
+    let received = Received { status: StatusCode::OK, headers: &headers, body };
+    let source = book.seats()[0].http.as_ref().unwrap();
+    let lacking = source.lacking_verdicts(&PartnerExchange::default(), received, &Given::of(&facts, &asked));
+    let told: Vec<String> = lacking.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "`answer.declined` (`response.decision.code`) is not in the answer; in `response.decision` there is state",
+            "`answer.declined` (`response.state`) is not in the answer; at its top there are decision, fault",
+        ]
+    );
 }
 
 #[test]
@@ -769,7 +799,7 @@ fn what_looks_like_a_decline_and_is_none_is_a_bad_answer() {
     let unknown = "<R><Rates><Rate><Note>7</Note><Key>thirtyy</Key></Rate></Rates></R>";
     let Answered::Failed(cause) = read(ANSWER, unknown).answered else { panic!("its only offer is unknown") };
     assert!(
-        cause.starts_with("none of its 1 offers can be shown: its key is not an offer of the file"),
+        cause.starts_with("its only offer cannot be shown: its key is not an offer of the file"),
         "{cause}"
     );
     let of_others = "<R><Rates><Rate><Note>7</Note><Key>refinance</Key></Rate></Rates></R>";

@@ -118,17 +118,6 @@ impl Subject {
         }
     }
 
-    /// Whether it is a credit score.
-    pub(crate) fn is_score(&self) -> bool {
-        self == &*SCORE || self.path() == "creditScore"
-    }
-
-    /// Whether it is a ratio in percent.
-    pub(crate) fn is_percentage(&self) -> bool {
-        matches!(self.0, Place::Derived(_))
-            && ["ToIncome", "ToValue"].iter().any(|end| self.path().ends_with(end))
-    }
-
     /// Whether its value is personal and must be masked.
     pub fn is_masked(&self) -> bool {
         match &self.0 {

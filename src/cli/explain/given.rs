@@ -3,7 +3,7 @@
 use chrono::Utc;
 
 use super::ExplainArguments;
-use super::outline::{SeatNearness, SeatOutline, print_all};
+use super::outline::{SeatOutline, print_all};
 use crate::cli::lead::read_lead;
 use crate::cli::prelude::*;
 use offerd_base::declaration::Fault;
@@ -28,9 +28,9 @@ pub async fn explain(settings: &Settings, book: &Book, arguments: &ExplainArgume
     if arguments.json {
         page::print_json(&wanted.collect::<Vec<_>>())?;
     } else {
-        let nearness = |seat: &SeatJudgement| SeatNearness::of(seat.asked, seat.wanted, seat.refusals.len());
-        let sections = wanted.map(|seat| (nearness(seat), section(seat, arguments.matched)));
-        let sections = sections.filter(|(_, section)| !arguments.matched || section.has_offers());
+        let is_far = |seat: &SeatJudgement| !seat.wanted || seat.refusals.len() > 1;
+        let sections = wanted.map(|seat| (seat.asked, is_far(seat), section(seat, arguments.matched)));
+        let sections = sections.filter(|(.., section)| !arguments.matched || section.has_offers());
         print_all(sections, arguments.shows_all());
         page::print(summary(&seats));
         let told = |faults: Vec<Fault>| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");

@@ -14,50 +14,27 @@ pub struct SeatOutline {
     lines: Vec<OutlineLine>,
 }
 
-/// How near a seat is to being asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SeatNearness {
-    /// It is asked.
-    Asked,
-    /// One reason is against it.
-    Near,
-    /// Several reasons are against it, or the lead wants another product.
-    Far,
-}
-
-/// Number of seats that are printed however far they are.
+/// Number of seats that are printed however far they are from being asked.
 const FEW: usize = 12;
 
-/// Prints the sections of seats, asked seats first; of more than a few, the far ones only if `is_all`.
-pub fn print_all(sections: impl Iterator<Item = (SeatNearness, SeatOutline)>, is_all: bool) {
+/// Prints the sections of seats, asked seats first; of more than a few, the far ones only if `is_all`. Each
+/// has whether its seat is asked, and whether it is far from that.
+pub fn print_all(sections: impl Iterator<Item = (bool, bool, SeatOutline)>, is_all: bool) {
     let (shown, left_out) = shown(sections.collect(), is_all);
     shown.iter().for_each(SeatOutline::print);
     if left_out > 0 {
         let seats = page::counted(left_out, "more seat");
-        page::print(format_args!(
-            "{seats} not asked, for another product or several reasons; `--all` shows them"
-        ));
+        page::print(format!("{seats} not asked, for another product or several reasons; `--all` shows them"));
     }
 }
 
 /// The sections to print in their order, and the number of others.
-fn shown(mut sections: Vec<(SeatNearness, SeatOutline)>, is_all: bool) -> (Vec<SeatOutline>, usize) {
-    let count = sections.len();
-    sections.retain(|(near, _)| is_all || count <= FEW || *near != SeatNearness::Far);
-    sections.sort_by_key(|(near, _)| *near != SeatNearness::Asked);
-    let left_out = count - sections.len();
-    (sections.into_iter().map(|(_, section)| section).collect(), left_out)
-}
-
-impl SeatNearness {
-    /// The nearness of a seat; `wanted` is whether the lead wants its product.
-    pub fn of(is_asked: bool, is_wanted: bool, reasons: usize) -> Self {
-        match is_asked {
-            true => Self::Asked,
-            false if is_wanted && reasons < 2 => Self::Near,
-            false => Self::Far,
-        }
-    }
+fn shown(sections: Vec<(bool, bool, SeatOutline)>, is_all: bool) -> (Vec<SeatOutline>, usize) {
+    let is_all = is_all || sections.len() <= FEW;
+    let (asked, others): (Vec<_>, Vec<_>) = sections.into_iter().partition(|(is_asked, ..)| *is_asked);
+    let (left_out, near): (Vec<_>, Vec<_>) =
+        others.into_iter().partition(|(_, is_far, _)| *is_far && !is_all);
+    (asked.into_iter().chain(near).map(|(.., section)| section).collect(), left_out.len())
 }
 
 /// Offers with the same outcome.
@@ -175,22 +152,19 @@ mod tests {
     #[test]
     fn of_many_seats_those_that_are_asked_or_nearly_are_printed() {
         let sections = |far: usize| {
-            let all = [(false, true, 1), (true, true, 0)].into_iter().chain(vec![(false, true, 2); far]);
-            let nearness = all
-                .chain([(false, false, 1)])
-                .map(|(asked, wanted, reasons)| SeatNearness::of(asked, wanted, reasons));
-            let section = |near| (near, SeatOutline::new(&format!("{near:?}"), "loan", "", Color::Plain));
-            nearness.map(section).collect::<Vec<_>>()
+            let all = [(false, false), (true, false)].into_iter().chain(vec![(false, true); far + 1]);
+            let outline = |title: &str| SeatOutline::new(title, "loan", "", Color::Plain);
+            all.map(|(asked, far)| (asked, far, outline(&format!("{asked} {far}")))).collect::<Vec<_>>()
         };
         let titles = |(shown, left_out): (Vec<SeatOutline>, usize)| {
             (shown.iter().map(|section| section.title.clone()).collect::<Vec<_>>(), left_out)
         };
         assert_eq!(
             titles(shown(sections(20), false)),
-            (vec!["Asked, loan".to_owned(), "Near, loan".to_owned()], 21)
+            (vec!["true false, loan".to_owned(), "false false, loan".to_owned()], 21)
         );
         let (all, left_out) = titles(shown(sections(20), true));
-        assert_eq!((all.len(), all[0].as_str(), left_out), (23, "Asked, loan", 0));
+        assert_eq!((all.len(), all[0].as_str(), left_out), (23, "true false, loan", 0));
         assert_eq!(shown(sections(9), false).0.len(), 12);
     }
 

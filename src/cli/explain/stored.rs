@@ -1,7 +1,7 @@
 //! `offerd explain UUID`: the outcome of a stored lead, and why.
 
 use super::ExplainArguments;
-use super::outline::{SeatNearness, SeatOutline, print_all};
+use super::outline::{SeatOutline, print_all};
 use crate::cli::prelude::*;
 use offerd_base::declaration::{did_you_mean, nearest};
 use offerd_insight::hindsight::explanation::{
@@ -50,16 +50,16 @@ async fn unknown(admin: &AdminClient, uuid: Uuid) -> CommandError {
 }
 
 fn print(explained: &LeadExplanation, summaries: &[String], arguments: &ExplainArguments) {
-    let nearness = |seat: &SeatExplanation| {
-        SeatNearness::of(seat.why.was_asked(), seat.why != Reason::NotWanted, seat.refusals.len())
+    let outlined = |seat: &SeatExplanation| {
+        let is_far = seat.why == Reason::NotWanted || seat.refusals.len() > 1;
+        (seat.why.was_asked(), is_far, section(seat, arguments.matched))
     };
     if explained.rate_tables.is_empty() {
         page::print(format!("lead {} has no rate table", explained.lead));
     }
     for (table, summary) in explained.rate_tables.iter().zip(summaries) {
         page::print(heading(explained, table));
-        let sections = table.seats.iter().map(|seat| (nearness(seat), section(seat, arguments.matched)));
-        print_all(sections, arguments.shows_all());
+        print_all(table.seats.iter().map(outlined), arguments.shows_all());
         page::print(summary);
     }
 }

@@ -18,6 +18,8 @@ use offerd_model::AttributeKind;
 /// The fault of an unknown attribute path.
 pub(super) const NO_ATTRIBUTE: &str = "is not an attribute of a lead";
 
+const SCORE: &str = "creditInformation.providedNumericCreditScore";
+
 const IS_EMPTY: &str = "is empty, so it means nothing";
 
 impl PartnerFileChecker<'_> {
@@ -129,8 +131,15 @@ impl PartnerFileChecker<'_> {
             AttributeKind::Number | AttributeKind::Date => {
                 let min = self.bound("min", &declared.min, kind);
                 let max = self.bound("max", &declared.max, kind);
-                self.plausible("min", subject, min);
-                self.plausible("max", subject, max);
+                for (key, bound) in [("min", min), ("max", max)] {
+                    match subject.path() {
+                        "creditScore" | SCORE => self.between(key, bound, 300.0, 850.0),
+                        path if path.ends_with("ToIncome") || path.ends_with("ToValue") => {
+                            self.percentage(key, bound);
+                        }
+                        _ => {}
+                    }
+                }
                 if min.is_some() || max.is_some() {
                     let (min, max) = (min.unwrap_or(f64::NEG_INFINITY), max.unwrap_or(f64::INFINITY));
                     if min > max {
@@ -145,11 +154,12 @@ impl PartnerFileChecker<'_> {
 
     /// Reports a condition that no lead meets, or that every lead meets.
     fn contradictions(&mut self, tests: &[ConditionTest], declared: &declared::DeclaredCondition) {
-        let declared::DeclaredCondition { r#in, not_in, any_of, none_of, .. } = declared;
-        let prefixes = ("prefix_in", &declared.prefix_in, "prefix_not_in", &declared.prefix_not_in);
-        for (wanted, values, refused, others) in
-            [("in", r#in, "not_in", not_in), ("any_of", any_of, "none_of", none_of), prefixes]
-        {
+        let of = declared;
+        for (wanted, values, refused, others) in [
+            ("in", &of.r#in, "not_in", &of.not_in),
+            ("any_of", &of.any_of, "none_of", &of.none_of),
+            ("prefix_in", &of.prefix_in, "prefix_not_in", &of.prefix_not_in),
+        ] {
             let is_in = |one: &&String| {
                 values.iter().flatten().any(|value| value.to_lowercase() == one.to_lowercase())
             };
@@ -161,15 +171,6 @@ impl PartnerFileChecker<'_> {
         }
         if declared.present && declared.or_missing {
             self.at("or_missing", "undoes `present`, so every lead fits; leave one out");
-        }
-    }
-
-    /// Reports a bound that no value, or every value, is beyond.
-    fn plausible(&mut self, key: &str, subject: &Subject, bound: Option<f64>) {
-        if subject.is_percentage() {
-            self.percentage(key, bound);
-        } else if subject.is_score() {
-            self.between(key, bound, 300.0, 850.0);
         }
     }
 

@@ -113,36 +113,23 @@ impl PartnerFileChecker<'_> {
         Some((min, max))
     }
 
-    /// Checks bands of money that is lent as [`bands`](Self::bands), and that their rates are percentages.
-    pub(crate) fn lent(
-        &mut self,
-        bands: &[declared::Band],
-        amount: (f64, f64),
-    ) -> Vec<(TermsBand, Option<Vec<i32>>)> {
-        for (nth, band) in bands.iter().enumerate().filter(|(_, band)| !band.low_apr) {
-            let (low, high) = band.rate.span();
-            if let Some(found) = [low, high].into_iter().find(|rate| is_fraction(*rate)) {
-                let fault =
-                    format!("is {found} percent, {A_FRACTION}; `low_apr = true` in the band allows it");
-                self.at(&format!("bands[{nth}].rate"), fault);
-            }
-        }
-        self.bands(bands, amount)
-    }
-
-    /// Checks bands and returns each with its terms. `amount` is the default range of a band.
+    /// Checks bands and returns each with its terms. `amount` is the default range of a band, in which money is
+    /// lent or deposited.
     pub(crate) fn bands(
         &mut self,
         bands: &[declared::Band],
         amount: (f64, f64),
+        is_lent: bool,
     ) -> Vec<(TermsBand, Option<Vec<i32>>)> {
         let checked = bands.iter().enumerate().map(|(nth, band)| {
-            self.within(&format!("bands[{nth}]"), |check| (check.band(band, amount), band.terms.clone()))
+            self.within(&format!("bands[{nth}]"), |check| {
+                (check.band(band, amount, is_lent), band.terms.clone())
+            })
         });
         checked.collect()
     }
 
-    fn band(&mut self, band: &declared::Band, amount: (f64, f64)) -> TermsBand {
+    fn band(&mut self, band: &declared::Band, amount: (f64, f64), is_lent: bool) -> TermsBand {
         let ratings = band.ratings.as_deref().unwrap_or(ProvidedCreditRating::ALL);
         let own_amount = band.amount.and_then(|range| self.range("amount", Some(range), amount.0, amount.1));
         let loan_to_value =
@@ -151,6 +138,11 @@ impl PartnerFileChecker<'_> {
         self.percentage("loan_to_value.min", of_value.min);
         self.percentage("loan_to_value.max", of_value.max);
         let rate = self.span("rate", band.rate, 0.0, 400.0);
+        let low = [rate.0, rate.1].into_iter().find(|rate| is_fraction(*rate));
+        if let Some(low) = low.filter(|_| is_lent && !band.low_apr) {
+            let fault = format!("is {low} percent, {A_FRACTION}; `low_apr = true` in the band allows it");
+            self.at("rate", fault);
+        }
         let fee_rate = band.fee_rate.map_or((0.0, 0.0), |fee| self.span("fee_rate", fee, 0.0, 50.0));
         self.between("fee_fixed", band.fee_fixed, 0.0, own_amount.unwrap_or(amount).0.max(1.0) / 2.0);
         self.between("price_adjustment", band.price_adjustment, -10.0, 10.0);

@@ -9,7 +9,7 @@ use super::answer_mapping::{FigureMapping, given};
 use super::expression::Expression;
 use super::mappings::Mappings;
 use super::names::ExpressionPlace;
-use crate::catalog::{A_FRACTION, AnsweredFigure, AnsweredFigures, MoneyRules, is_fraction, range_shown};
+use crate::catalog::{AnsweredFigure, AnsweredFigures, MoneyRules, range_shown};
 use crate::declared::{Offer, Range};
 use offerd_base::declaration::{did_you_mean, nearest, quoted};
 use offerd_model::ProductType;
@@ -82,8 +82,6 @@ impl Mappings<'_, '_> {
 
     pub(super) fn money_rules(&mut self) -> MoneyRules {
         let (declared, product_type) = (&self.http.answer, self.product_type);
-        let is_lent = matches!(product_type, ProductType::Loan | ProductType::Mortgage);
-        let is_rate = |name: &str| name.ends_with("apr") || name == "interest_rate";
         let mut bounds = BTreeMap::new();
         for (name, range) in &declared.bounds {
             let key = format!("answer.bounds.{}", quoted(name));
@@ -94,21 +92,11 @@ impl Mappings<'_, '_> {
                 Some(figure) if !figure.is_number() => {
                     self.check.at(&key, "is not a number, so it cannot have bounds")
                 }
-                Some(_)
-                    if is_lent
-                        && !declared.low_apr
-                        && is_rate(name)
-                        && (is_fraction(least) || is_fraction(most)) =>
-                {
-                    self.check.at(
-                        &key,
-                        format!("is below 1 percent, {A_FRACTION}; `answer.low_apr = true` allows it"),
-                    );
-                }
                 Some(_) if is_empty => self.check.at(&key, format!("is empty: from {least} to {most}")),
                 Some(_) => drop(bounds.insert(name.clone(), (least, most))),
             }
         }
+        let is_lent = matches!(product_type, ProductType::Loan | ProductType::Mortgage);
         if !declared.rate_caps.is_empty() && !is_lent {
             self.check.at("answer.rate_caps", "is for loans and mortgages");
         }

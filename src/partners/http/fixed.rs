@@ -3,34 +3,24 @@
 use super::conditions::{COMPARING, tokens};
 use super::names::QUOTES;
 
-/// What the value of an expression is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ExpressionUse {
-    /// It is sent, shown or kept.
-    Value,
-    /// It says yes or no.
-    Condition,
-    /// It says yes or no, or a reason.
-    Verdict,
-}
-
 const OPERAND: &str = "has an operand of `or`, `and` or `not` that is always the same, since it is not \
     compared; compare each, as in `response.code in ['A', 'B']`";
 
 /// The fault of an operand that decides by itself, as in `response.r == 'A' or 'B'`, or of a text without its
 /// quotes.
-pub(super) fn fault(text: &str, used_as: ExpressionUse) -> Option<String> {
+pub(super) fn fault(text: &str, key: &str, is_verdict: bool) -> Option<String> {
     if is_text_without_quotes(text.trim()) {
         return Some(format!("is sent as a number, the result of arithmetic if it has operators; {QUOTES}"));
     }
-    decides_alone(&words(text, 0, None), used_as).then(|| OPERAND.to_owned())
+    let is_condition = ["when", "pending", "verify"].contains(&key);
+    decides_alone(&words(text, 0, None), is_condition, is_verdict).then(|| OPERAND.to_owned())
 }
 
 /// The same of the tags of a template.
 pub(super) fn fault_of_template(template: &str) -> Option<&'static str> {
     let is_fixed = |begin: &str, end: &str| {
         let tags = template.match_indices(begin).map(|(at, _)| words(template, at + begin.len(), Some(end)));
-        tags.into_iter().any(|tag| decides_alone(&tag, ExpressionUse::Value))
+        tags.into_iter().any(|tag| decides_alone(&tag, false, false))
     };
     (is_fixed("{{", "}}") || is_fixed("{%", "%}")).then_some(OPERAND)
 }
@@ -56,9 +46,9 @@ fn is_text_without_quotes(text: &str) -> bool {
 
 /// Whether a constant decides an expression, or a part of it. One that changes nothing, as in `or ''`, and a
 /// default, as in `response.reason or 'other'`, may be meant.
-fn decides_alone(words: &[&str], used_as: ExpressionUse) -> bool {
+fn decides_alone(words: &[&str], is_condition: bool, is_verdict: bool) -> bool {
     let has_if = words.iter().any(|word| ["if", "elif"].contains(word));
-    let (mut is_asked, mut in_list) = (used_as != ExpressionUse::Value && !has_if, Vec::new());
+    let (mut is_asked, mut in_list) = ((is_condition || is_verdict) && !has_if, Vec::new());
     (0..words.len()).any(|nth| {
         let (word, at) = (words[nth], |nth: usize| words.get(nth).copied().unwrap_or_default());
         let (before, behind) = (at(nth.wrapping_sub(1)), at(nth + 1));
@@ -83,7 +73,7 @@ fn decides_alone(words: &[&str], used_as: ExpressionUse) -> bool {
             && match before {
                 "not" => true,
                 "or" => is_asked || own.into_iter().any(|word| COMPARING.contains(word)),
-                "and" => is_asked && (has_if || used_as == ExpressionUse::Condition),
+                "and" => is_asked && (has_if || is_condition),
                 "" | "(" | "if" | "elif" | "else" => ["and", "or"].contains(&behind),
                 _ => false,
             }

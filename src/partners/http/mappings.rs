@@ -14,7 +14,7 @@ use super::auth::NO_USER;
 use super::declared::{self, ClientAuth, Empty, Http};
 use super::document;
 use super::expression::{Expression, TextTemplate, text as text_of};
-use super::fixed::{self, ExpressionUse};
+use super::fixed;
 use super::names::{self, ExpressionPlace, KnownNames, no_mapping};
 use super::places::MappingLines;
 use super::source::{Auth, ClientProof};
@@ -296,17 +296,12 @@ impl Mappings<'_, '_> {
     }
 
     pub(super) fn expression(&mut self, key: &str, text: &str, stage: ExpressionPlace) -> Option<Expression> {
-        let used_as = match key {
-            "error" | "declined" | "answer.error" | "answer.declined" => ExpressionUse::Verdict,
-            "when" | "pending" | "verify" => ExpressionUse::Condition,
-            _ => ExpressionUse::Value,
-        };
-        let is_verdict = used_as == ExpressionUse::Verdict;
+        let is_verdict = ["error", "declined", "answer.error", "answer.declined"].contains(&key);
         let compile = if is_verdict { Expression::compile_verdict } else { Expression::compile };
         let mut expression = self.compiled(key, compile(text))?;
         expression.key = self.whole(key);
         self.names(key, text, expression.variables(), stage);
-        if let Some(fault) = names::never_equal(text).or_else(|| fixed::fault(text, used_as)) {
+        if let Some(fault) = names::never_equal(text).or_else(|| fixed::fault(text, key, is_verdict)) {
             self.check.at(key, fault);
         }
         let is_of_answer = is_verdict || ["pending", "answer.offers", "answer.inner"].contains(&key);
@@ -360,11 +355,7 @@ impl Mappings<'_, '_> {
                 self.check.at(&key, "stands twice: names of headers compare in any case; leave one out");
             }
             if let Some(mut expression) = self.expression(&key, text, ExpressionPlace::Header) {
-                let text = self.specimen_of(&expression);
-                self.header_text(&key, &name, &text);
-                if name == CONTENT_TYPE {
-                    self.content_type(&key, &text.to_ascii_lowercase(), declared);
-                }
+                self.header_text(&key, &name, &self.specimen_of(&expression), declared);
                 expression.key = self.whole(&format!("headers.{name}"));
                 compiled.push((name, expression));
             }
@@ -373,7 +364,7 @@ impl Mappings<'_, '_> {
     }
 
     /// Checks the text of a header as it is for a complete lead.
-    fn header_text(&mut self, key: &str, name: &HeaderName, text: &str) {
+    fn header_text(&mut self, key: &str, name: &HeaderName, text: &str, body: &declared::Step) {
         if let Some(letter) = text.chars().find(|letter| !matches!(letter, ' '..='~' | '\t')) {
             let found = letter.escape_default();
             self.check.at(
@@ -382,24 +373,12 @@ impl Mappings<'_, '_> {
             );
         }
         self.is_utf8(key, document::charset(Some(text)).filter(|_| *name == CONTENT_TYPE));
-    }
-
-    /// Checks that a `Content-Type` is that of the body.
-    fn content_type(&mut self, key: &str, text: &str, body: &declared::Step) {
-        let bodies = [
-            ("json", "json", body.json.is_some()),
-            ("form", "urlencoded", body.form.is_some()),
-            ("xml", "xml", body.xml.is_some()),
-        ];
-        let is_other = |word: &str| {
-            !text.contains(word)
-                && (text.contains("multipart") || bodies.iter().any(|(_, other, _)| text.contains(other)))
-        };
-        if let Some((body, ..)) = bodies.iter().find(|(_, word, is_given)| *is_given && is_other(word)) {
-            self.check.at(
-                key,
-                format!("is of another kind than the body, which is `{body}`; leave it out, or change one"),
-            );
+        let bodies =
+            [("json", body.json.is_some()), ("urlencoded", body.form.is_some()), ("xml", body.xml.is_some())];
+        let is_said = |word: &str| text.to_ascii_lowercase().contains(word);
+        let own = bodies.iter().find(|(word, is_given)| *is_given && *name == CONTENT_TYPE && !is_said(word));
+        if own.is_some() && (bodies.iter().any(|(word, _)| is_said(word)) || is_said("multipart")) {
+            self.check.at(key, "is of another kind than the body; leave it out, or change one of them");
         }
     }
 

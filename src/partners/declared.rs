@@ -275,8 +275,8 @@ table! {
         loan_to_value: Option<Range>,
         /// Yearly interest rate in percent: one figure, or lowest and highest.
         rate: FigureRange,
-        /// Whether a rate above 0 and below 1 percent is meant, not a fraction mistaken for a percentage (loan,
-        /// mortgage).
+        /// Whether a rate above 0 and below 1 percent is meant, not a fraction mistaken for a percentage
+        /// (loan, mortgage).
         low_apr: bool => optional,
         /// Origination fee in percent of the amount: one figure, or lowest and highest.
         fee_rate: Option<FigureRange>,

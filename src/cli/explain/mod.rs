@@ -24,7 +24,7 @@ pub struct ExplainArguments {
     /// Only partners with offers for the lead, and only those offers
     #[arg(long)]
     matched: bool,
-    /// Also partners that are not asked for several reasons, or that have another product; a short list has them
+    /// Also partners of other products, and those not asked for several reasons; a short list has them
     #[arg(long)]
     all: bool,
     /// Print JSON

@@ -113,7 +113,7 @@ impl PartnerFileChecker<'_> {
         Some((min, max))
     }
 
-    /// Checks bands and returns each with its terms. `amount` is the default range of a band, in which money is
+    /// Checks bands and returns each with its terms. `amount` is the default range of a band, and money is
     /// lent or deposited.
     pub(crate) fn bands(
         &mut self,

@@ -539,7 +539,8 @@ impl Mappings<'_, '_> {
         if !declared.reasons.is_empty() && declines.into_iter().all(|text| fixed::is_comparison(text)) {
             self.check.at(
                 "answer.reasons",
-                "never apply: no `declined` gives a reason; set it to where the answer has one, such as `response.reason`",
+                "never apply: no `declined` gives a reason; set it to where the answer has one, such as \
+                 `response.reason`",
             );
         }
         let reasons = self.reasons(&declared.reasons);

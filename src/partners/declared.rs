@@ -275,6 +275,9 @@ table! {
         loan_to_value: Option<Range>,
         /// Yearly interest rate in percent: one figure, or lowest and highest.
         rate: FigureRange,
+        /// Whether a rate above 0 and below 1 percent is meant, not a fraction mistaken for a percentage
+        /// (loan, mortgage).
+        low_apr: bool => optional,
         /// Origination fee in percent of the amount: one figure, or lowest and highest.
         fee_rate: Option<FigureRange>,
         /// Origination fee in dollars.
@@ -446,7 +449,7 @@ pub struct Eligibility {
     /// Conditions by attribute path.
     pub all: BTreeMap<String, DeclaredCondition>,
     /// Alternatives.
-    pub any: Vec<Eligibility>,
+    pub any: Option<Vec<Eligibility>>,
 }
 
 /// One condition on one attribute.
@@ -492,7 +495,7 @@ impl<'de> Deserialize<'de> for Eligibility {
                 let mut eligibility = Eligibility::default();
                 while let Some(path) = map.next_key::<String>()? {
                     if path == "any" {
-                        eligibility.any = map.next_value()?;
+                        eligibility.any = Some(map.next_value()?);
                     } else {
                         eligibility.all.insert(path, map.next_value()?);
                     }

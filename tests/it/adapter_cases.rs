@@ -64,7 +64,11 @@ fn the_command_runs_them_all_or_those_of_one_partner() {
     assert!(shown.contains("ok   fairholt_mortgage/offers") && !shown.contains("hazelmoor"), "{shown}");
     let (output, shown) = run(&["nobody"]);
     assert_eq!(output.status.code(), Some(1), "{shown}");
-    assert!(shown.contains("tests/partners has no cases of `nobody`"), "{shown}");
+    assert!(shown.contains("tests/partners has no cases of `nobody`; write one as "), "{shown}");
+    assert!(
+        shown.contains("tests/partners/nobody/CASE.json, with a lead, the partner's `response`"),
+        "{shown}"
+    );
 }
 
 #[test]

@@ -73,7 +73,9 @@ fn faults_of_files_are_told() {
     let report = examined(&plan().setting("matching.deadline", "soon"));
     report.says("settings", "wrong", "`matching.deadline`");
     let plan = Daemon::with_partners(vec![partner("bad").savings("timeot = '3s'")]);
-    examined(&plan).says("partner files", "wrong", "did you mean `timeout`");
+    let report = examined(&plan);
+    report.says("partner files", "wrong", "did you mean `timeout`");
+    report.says("file limit", "unknown", "depends on the connections to partners, whose files have faults");
     examined(&Daemon::with_partners(Vec::new())).says("partner files", "look", "no lead will get an offer");
 }
 

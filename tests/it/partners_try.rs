@@ -174,6 +174,9 @@ async fn a_decline_is_an_answer_and_garbage_is_none() {
     assert_eq!(code, Some(0), "{shown}");
     assert!(shown.contains("declined: low_fico") && shown.contains("TOLLIVER"), "{shown}");
     assert!(!shown.contains("k3y-of-ours"), "{shown}");
+    let (code, shown, _) = sent(json!({"no": ["MOON", "Tolliver"]}).to_string(), &[]).await;
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("declined: its reason `MOON` is not in `answer.reasons`"), "{shown}");
     let (code, shown, _) = sent(json!({"trouble": "boom for Tolliver"}).to_string(), &[]).await;
     assert_eq!(code, Some(1), "{shown}");
     assert!(shown.contains("the partner failed: the answer is an error: boom for ***"), "{shown}");
@@ -231,8 +234,14 @@ fn a_partner_whose_file_prices_its_offers_has_nothing_to_try() {
 async fn what_is_not_in_an_answer_is_told_with_what_is() {
     let (code, shown, _) = sent(json!({"quotes": [{"term": 36}], "for": "Jane"}).to_string(), &[]).await;
     assert_eq!(code, Some(1), "{shown}");
-    let wanted = "`answer.offers` (`response.offers`) is not in the answer; at its top there are for, quotes";
-    assert!(shown.contains(wanted), "{shown}");
+    for wanted in [
+        "`answer.offers` (`response.offers`",
+        "`answer.declined` (`response.no`",
+        "`answer.error` (`response.trouble`",
+    ] {
+        let wanted = format!("{wanted}) is not in the answer; at its top there are for, quotes");
+        assert!(shown.contains(&wanted), "{wanted} is not in {shown}");
+    }
     let offers =
         json!({"offers": [{"term": 36, "aprr": 9.5}, {"term": 36, "apr": "9,5"}, {"term": 24, "apr": 8}]});
     let (_, shown, _) = sent(offers.to_string(), &[]).await;
@@ -244,4 +253,5 @@ async fn what_is_not_in_an_answer_is_told_with_what_is() {
     ] {
         assert!(shown.contains(wanted), "{wanted} is not in {shown}");
     }
+    assert!(!shown.contains("answer.declined"), "an answer with offers needs no verdict: {shown}");
 }

@@ -33,6 +33,7 @@ impl Health {
     pub fn words(self) -> &'static str {
         match self {
             Self::NotAsked => "not asked",
+            Self::Unknown => "too few calls",
             Self::DecliningMore => "declining more",
             other => other.word(),
         }

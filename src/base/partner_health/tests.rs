@@ -197,6 +197,7 @@ fn what_is_usual_follows_slowly() {
 fn little_says_nothing() {
     let mut history = AskHistory::default();
     assert_eq!(history.judgement(Duration::ZERO), Judgement { health: Health::Unknown, cause: None });
+    assert_eq!(Health::Unknown.words(), "too few calls");
     let second = Duration::from_secs(1);
     (0..4).for_each(|_| history.note(second, AskEnding::Failed, second));
     assert_eq!(history.judgement(second).health, Health::Unknown);

@@ -80,18 +80,19 @@ async fn examine(config: Option<&Path>) -> Vec<Finding> {
     }
     let book = Book::load(&settings.partners.path);
     findings.extend(of_partner_files(&settings, &book));
-    let book = book.unwrap_or_else(|_| Book::of(Vec::new()));
 
     let daemon = AdminClient::of_daemon(&settings).await;
     let sealed_with = store::sealed_with(&daemon).await;
-    findings.push(machine::files(&settings, &book));
+    findings.push(machine::files(&settings, book.as_ref().ok()));
     findings.push(machine::disk(&settings.store));
     findings.push(clock::clock(&settings.store.path));
     findings.push(key::key(&settings.store, sealed_with.as_deref()));
     findings.push(store::store(&settings.store, &daemon).await);
     findings.extend(listeners::certificates(&settings));
     findings.extend(listeners::ports(&settings, !matches!(daemon, Ok(None))));
-    findings.extend(partners::reachable(&settings, &book).await);
+    if let Ok(book) = &book {
+        findings.extend(partners::reachable(&settings, book).await);
+    }
     findings
 }
 

@@ -28,9 +28,10 @@ pub async fn explain(settings: &Settings, book: &Book, arguments: &ExplainArgume
     if arguments.json {
         page::print_json(&wanted.collect::<Vec<_>>())?;
     } else {
-        let sections = wanted.map(|seat| (seat.asked, section(seat, arguments.matched)));
-        arguments.print_hint();
-        print_all(sections.filter(|(_, section)| !arguments.matched || section.has_offers()));
+        let is_far = |seat: &SeatJudgement| !seat.wanted || seat.refusals.len() > 1;
+        let sections = wanted.map(|seat| (seat.asked, is_far(seat), section(seat, arguments.matched)));
+        let sections = sections.filter(|(.., section)| !arguments.matched || section.has_offers());
+        print_all(sections, arguments.shows_all());
         page::print(summary(&seats));
         let told = |faults: Vec<Fault>| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
         let experiments = Experiments::load(settings, Some(book)).map_err(told)?;

@@ -24,6 +24,9 @@ pub struct ExplainArguments {
     /// Only partners with offers for the lead, and only those offers
     #[arg(long)]
     matched: bool,
+    /// Also partners of other products, and those not asked for several reasons; a short list has them
+    #[arg(long)]
+    all: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -48,11 +51,8 @@ pub async fn run(config: Option<&Path>, arguments: &ExplainArguments) -> Result<
 }
 
 impl ExplainArguments {
-    /// Prints how to narrow the output, if every partner is shown.
-    fn print_hint(&self) {
-        if !self.matched && self.partner.is_none() {
-            page::print("all partners are shown; `--matched` shows only those with offers for the lead\n");
-        }
+    fn shows_all(&self) -> bool {
+        self.all || self.matched || self.partner.is_some()
     }
 
     fn check_partner(&self, book: &Book) -> Result<(), String> {

@@ -14,10 +14,27 @@ pub struct SeatOutline {
     lines: Vec<OutlineLine>,
 }
 
-/// Prints the sections of seats, asked seats first.
-pub fn print_all(sections: impl Iterator<Item = (bool, SeatOutline)>) {
-    let (asked, others): (Vec<_>, Vec<_>) = sections.partition(|(asked, _)| *asked);
-    asked.into_iter().chain(others).for_each(|(_, section)| section.print());
+/// Number of seats that are printed however far they are from being asked.
+const FEW: usize = 12;
+
+/// Prints the sections of seats, asked seats first; of more than a few, the far ones only if `is_all`. Each
+/// has whether its seat is asked, and whether it is far from that.
+pub fn print_all(sections: impl Iterator<Item = (bool, bool, SeatOutline)>, is_all: bool) {
+    let (shown, left_out) = shown(sections.collect(), is_all);
+    shown.iter().for_each(SeatOutline::print);
+    if left_out > 0 {
+        let seats = page::counted(left_out, "more seat");
+        page::print(format!("{seats} not asked, for another product or several reasons; `--all` shows them"));
+    }
+}
+
+/// The sections to print in their order, and the number of others.
+fn shown(sections: Vec<(bool, bool, SeatOutline)>, is_all: bool) -> (Vec<SeatOutline>, usize) {
+    let is_all = is_all || sections.len() <= FEW;
+    let (asked, others): (Vec<_>, Vec<_>) = sections.into_iter().partition(|(is_asked, ..)| *is_asked);
+    let (left_out, near): (Vec<_>, Vec<_>) =
+        others.into_iter().partition(|(_, is_far, _)| *is_far && !is_all);
+    (asked.into_iter().chain(near).map(|(.., section)| section).collect(), left_out.len())
 }
 
 /// Offers with the same outcome.
@@ -130,6 +147,25 @@ mod tests {
                 ("b/24 b/36".to_owned(), &["`age` at least 99, found 40".to_owned()][..]),
             ]
         );
+    }
+
+    #[test]
+    fn of_many_seats_those_that_are_asked_or_nearly_are_printed() {
+        let sections = |far: usize| {
+            let all = [(false, false), (true, false)].into_iter().chain(vec![(false, true); far + 1]);
+            let outline = |title: &str| SeatOutline::new(title, "loan", "", Color::Plain);
+            all.map(|(asked, far)| (asked, far, outline(&format!("{asked} {far}")))).collect::<Vec<_>>()
+        };
+        let titles = |(shown, left_out): (Vec<SeatOutline>, usize)| {
+            (shown.iter().map(|section| section.title.clone()).collect::<Vec<_>>(), left_out)
+        };
+        assert_eq!(
+            titles(shown(sections(20), false)),
+            (vec!["true false, loan".to_owned(), "false false, loan".to_owned()], 21)
+        );
+        let (all, left_out) = titles(shown(sections(20), true));
+        assert_eq!((all.len(), all[0].as_str(), left_out), (23, "true false, loan", 0));
+        assert_eq!(shown(sections(9), false).0.len(), 12);
     }
 
     #[test]

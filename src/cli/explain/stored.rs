@@ -37,8 +37,7 @@ pub async fn explain(
         }
     }
     Ok(page::show(&explained, arguments.json, || {
-        arguments.print_hint();
-        print(&explained, &summaries, arguments.matched);
+        print(&explained, &summaries, arguments);
     })?)
 }
 
@@ -50,13 +49,17 @@ async fn unknown(admin: &AdminClient, uuid: Uuid) -> CommandError {
     ))
 }
 
-fn print(explained: &LeadExplanation, summaries: &[String], matched_only: bool) {
+fn print(explained: &LeadExplanation, summaries: &[String], arguments: &ExplainArguments) {
+    let outlined = |seat: &SeatExplanation| {
+        let is_far = seat.why == Reason::NotWanted || seat.refusals.len() > 1;
+        (seat.why.was_asked(), is_far, section(seat, arguments.matched))
+    };
     if explained.rate_tables.is_empty() {
         page::print(format!("lead {} has no rate table", explained.lead));
     }
     for (table, summary) in explained.rate_tables.iter().zip(summaries) {
         page::print(heading(explained, table));
-        print_all(table.seats.iter().map(|seat| (seat.why.was_asked(), section(seat, matched_only))));
+        print_all(table.seats.iter().map(outlined), arguments.shows_all());
         page::print(summary);
     }
 }

@@ -17,6 +17,7 @@ use offerd_base::declaration::Fault;
 use offerd_base::ids;
 use offerd_engine::matching::partner_clients::PartnerClients;
 use offerd_engine::matching::question::LeadQuestion;
+use offerd_engine::matching::undeclared_words::unknown_reason;
 use offerd_model::{CreditBands, Lead, ProductType, RateTable};
 use offerd_partners::http::{
     Answered, AskContext, Given, HttpRequest, HttpSource, MappingError, PartnerExchange, Secrets,
@@ -176,12 +177,19 @@ async fn send(
         .map_err(|cause| format!("no answer: {cause}"))?;
     let conversed = conversed.ok_or("the partner has no `sandbox_url`")?;
 
+    let lacking = conversed.lacking_verdicts(source, &question);
     let facts = question.facts();
     let fitting: Vec<_> = seat.offers.iter().filter(|offer| offer.rule.holds(&facts)).collect();
     let answered = conversed.reading(source, &question, &fitting);
     let reading =
         answered.map_err(|error| format!("the answer cannot be mapped: {}", veil.cover(&error.in_full())))?;
-    for absent in &reading.absent {
+    // A verdict that applied found what it looked for.
+    let is_judged = match &reading.answered {
+        Answered::Offers(quotes) => !quotes.is_empty(),
+        Answered::Declined(_) => reading.why.is_none(),
+        Answered::Failed(_) => reading.is_error,
+    };
+    for absent in reading.absent.iter().chain(lacking.iter().filter(|_| !is_judged)) {
         page::print(absent);
     }
     for one in &reading.dropped {
@@ -196,12 +204,11 @@ async fn send(
             }
             page::print_sheet(&offers(seat, &quotes)?);
         }
-        Answered::Declined(Some(reason)) => page::print(format_args!("declined: {reason}")),
-        Answered::Declined(None) => {
-            page::print(format_args!(
-                "declined{}",
-                reading.why.map_or_else(String::new, |why| format!(": {why}"))
-            ));
+        Answered::Declined(reason) => {
+            let unknown = reading.undeclared.map(|word| veil.cover(&unknown_reason(&word)));
+            let why = reason.map(|reason| reason.to_string()).or_else(|| reading.why.map(str::to_owned));
+            let words = why.into_iter().chain(unknown).map(|word| format!(": {word}")).collect::<String>();
+            page::print(format_args!("declined{words}"));
         }
         Answered::Failed(cause) => {
             let said = reading.said.map_or_else(String::new, |said| format!(": {}", veil.cover(&said)));

@@ -37,7 +37,11 @@ pub fn run(book: &Book, arguments: &CasesArguments) -> Result<(), String> {
         .map_err(|fault| format!("{fault}; `--cases` says where the cases are, files `KEY/CASE.json` as offerd-partner(5) describes"))?;
     if files.is_empty() {
         let whose = arguments.partner.as_ref().map_or_else(String::new, |key| format!(" of `{key}`"));
-        return Err(format!("{} has no cases{whose}", arguments.cases.display()));
+        let (cases, key) = (arguments.cases.display(), arguments.partner.as_deref().unwrap_or("KEY"));
+        return Err(format!(
+            "{cases} has no cases{whose}; write one as {cases}/{key}/CASE.json, with a lead, the partner's \
+             `response` and what to `expect`: see offerd-partner(5)"
+        ));
     }
     let leads = arguments.leads.clone().unwrap_or_else(|| arguments.cases.with_file_name("leads"));
     let ran: Vec<CaseResult> = files

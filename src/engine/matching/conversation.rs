@@ -13,6 +13,7 @@ use super::partner_clients::{PartnerClient, Rendered};
 use super::question::LeadQuestion;
 use offerd_base::telemetry::traces::{TRACEPARENT, TraceContext};
 use offerd_partners::catalog::CatalogOffer;
+use offerd_partners::http::absent::AbsentMapping;
 use offerd_partners::http::{
     AnswerReading, Answered, HttpSource, MappingError, NextCall, PartnerExchange, Received,
 };
@@ -146,6 +147,11 @@ pub struct FinalReply {
 }
 
 impl FinalReply {
+    /// The paths of `error` and `declined` that the answer lacks.
+    pub fn lacking_verdicts(&self, source: &HttpSource, question: &LeadQuestion) -> Vec<AbsentMapping> {
+        source.lacking_verdicts(&self.exchange, received(&self.reply), question.given())
+    }
+
     /// Reads the answer, with its offers sold at the partner's bid. `offers` are those that fit the lead.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ use super::conversation::{Conversation, received};
 use super::late_asks::{AnswerReader, LateAsk, LateAsks, outcome_of};
 use super::question::LeadQuestion;
 use super::token_cache::TokenCache;
-use super::undeclared_words::{UNNAMED, is_of};
+use super::undeclared_words::{UNNAMED, is_of, unknown_reason};
 use super::undeclared_words::{UnknownDeclineReason, UnknownDeclineReasons};
 use crate::rate_table::bids::in_words;
 use crate::rate_table::outcome::{AskEnd, NoOfferReason, Outcome};
@@ -260,11 +260,13 @@ impl PartnerClient {
         let is_healthy = matches!(&answered, Ok(reading) if !matches!(reading.answered, Answered::Failed(_)));
         self.wired.endpoint.judged(is_healthy);
         let reading = answered?;
-        let told = answer_diagnostics::report(seat, &reading);
+        let mut told = answer_diagnostics::report(seat, &reading);
         let AnswerReading { answered, undeclared, .. } = reading;
         if let Some(word) = undeclared {
             let is_nobodys = source.withheld().out_of(&word) == word && !is_of(&question.lead, &word);
-            self.words.count(if is_nobodys { word } else { UNNAMED.to_owned() });
+            let word = if is_nobodys { word } else { UNNAMED.to_owned() };
+            told = Some(unknown_reason(&word));
+            self.words.count(word);
         }
         let outcome = outcome_of(answered).map_err(unusable)?;
         let (is_sold, when_shown) = (!outcome.quotes().is_empty(), source.post.when_shown());

@@ -35,6 +35,11 @@ pub fn is_of(lead: &Lead, word: &str) -> bool {
     })
 }
 
+/// Says that a partner declines for a reason that its file does not know.
+pub fn unknown_reason(word: &str) -> String {
+    format!("its reason `{word}` is not in `answer.reasons`")
+}
+
 /// A word that is safe to show.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnknownDeclineReason {

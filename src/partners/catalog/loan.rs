@@ -71,7 +71,7 @@ pub(super) fn declared(offer: &Offer, figures: FiguresSource, check: &mut Checke
         }
     }
 
-    let bands = check.bands(&offer.bands, amount.unwrap_or_default());
+    let bands = check.bands(&offer.bands, amount.unwrap_or_default(), true);
     let of_term = |term: i32| -> Vec<TermsBand> {
         let of_term = |terms: &Option<Vec<i32>>| terms.as_ref().is_none_or(|terms| terms.contains(&term));
         bands.iter().filter(|(_, terms)| of_term(terms)).map(|(band, _)| *band).collect()

@@ -39,7 +39,7 @@ pub(super) fn declared(offer: &Offer, figures: FiguresSource, check: &mut Checke
     check.filled("bands", !offer.bands.is_empty() || figures == FiguresSource::Partner);
     check.given("reference_amount", offer.reference_amount.is_some());
     check.between("reference_amount", offer.reference_amount.map(f64::from), 1.0, 100_000_000.0);
-    let bands = check.bands(&offer.bands, amount.unwrap_or_default());
+    let bands = check.bands(&offer.bands, amount.unwrap_or_default(), true);
     Some(Mortgage {
         sub_type: sub_type?,
         loan_type: offer.loan_type?,

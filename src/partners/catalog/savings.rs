@@ -42,7 +42,8 @@ pub(super) fn declared(offer: &Offer, figures: FiguresSource, check: &mut Checke
     check.filled("bands", !offer.bands.is_empty() || figures == FiguresSource::Partner);
     new_details(offer, check);
     check.given("effective_as_of", offer.effective_as_of.is_some());
-    let bands = check.bands(&offer.bands, (0.0, f64::INFINITY)).into_iter().map(|(band, _)| band).collect();
+    let bands =
+        check.bands(&offer.bands, (0.0, f64::INFINITY), false).into_iter().map(|(band, _)| band).collect();
     Some(Savings { compounding: offer.compounding?, minimum_deposit: offer.minimum_deposit?, bands })
 }
 

@@ -18,6 +18,10 @@ use offerd_model::AttributeKind;
 /// The fault of an unknown attribute path.
 pub(super) const NO_ATTRIBUTE: &str = "is not an attribute of a lead";
 
+const SCORE: &str = "creditInformation.providedNumericCreditScore";
+
+const IS_EMPTY: &str = "is empty, so it means nothing";
+
 impl PartnerFileChecker<'_> {
     /// Checks the required attributes.
     pub fn needs(&mut self, needs: &[String]) -> EligibilityRule {
@@ -45,10 +49,19 @@ impl PartnerFileChecker<'_> {
             }
         }
         let mut rule = EligibilityRule::always().and_all(&conditions);
-        if !eligibility.any.is_empty() {
-            let either = eligibility.any.iter().enumerate();
-            let either =
-                either.map(|(nth, one)| self.within(&format!("any[{nth}]"), |check| check.conjunction(one)));
+        if let Some(any) = &eligibility.any {
+            if any.is_empty() {
+                self.at("any", IS_EMPTY);
+                return rule;
+            }
+            let either = any.iter().enumerate().map(|(nth, one)| {
+                self.within(&format!("any[{nth}]"), |check| {
+                    if one.all.is_empty() && one.any.is_none() {
+                        check.at("", "has no condition, so every lead meets `any`");
+                    }
+                    check.conjunction(one)
+                })
+            });
             let either = EligibilityRule::any(either.collect());
             let unfolded = rule.alternatives.len() * either.alternatives.len();
             if unfolded > MAX_ALTERNATIVES {
@@ -77,7 +90,8 @@ impl PartnerFileChecker<'_> {
         let (kind, zipcode) = (subject.kind(), subject.zipcode());
         let wanted: Vec<&str> = words_for(kind, zipcode.is_some()).collect();
         let before = self.count();
-        let tests = self.tests(kind, declared);
+        let tests = self.tests(&subject, declared);
+        self.contradictions(&tests, declared);
         let begins = if zipcode.is_some() { self.prefixes(declared) } else { Vec::new() };
         self.wrong_words(&wanted, declared);
         if tests.is_empty() && begins.is_empty() && self.count() == before {
@@ -93,7 +107,8 @@ impl PartnerFileChecker<'_> {
     }
 
     /// The tests of a declared condition on the value as a whole.
-    fn tests(&mut self, kind: AttributeKind, declared: &declared::DeclaredCondition) -> Vec<ConditionTest> {
+    fn tests(&mut self, subject: &Subject, declared: &declared::DeclaredCondition) -> Vec<ConditionTest> {
+        let kind = subject.kind();
         let declared::DeclaredCondition { r#in, not_in, any_of, none_of, .. } = declared;
         let mut tests: Vec<ConditionTest> =
             declared.present.then_some(ConditionTest::Present).into_iter().collect();
@@ -116,6 +131,15 @@ impl PartnerFileChecker<'_> {
             AttributeKind::Number | AttributeKind::Date => {
                 let min = self.bound("min", &declared.min, kind);
                 let max = self.bound("max", &declared.max, kind);
+                for (key, bound) in [("min", min), ("max", max)] {
+                    match subject.path() {
+                        "creditScore" | SCORE => self.between(key, bound, 300.0, 850.0),
+                        path if path.ends_with("ToIncome") || path.ends_with("ToValue") => {
+                            self.percentage(key, bound);
+                        }
+                        _ => {}
+                    }
+                }
                 if min.is_some() || max.is_some() {
                     let (min, max) = (min.unwrap_or(f64::NEG_INFINITY), max.unwrap_or(f64::INFINITY));
                     if min > max {
@@ -126,6 +150,36 @@ impl PartnerFileChecker<'_> {
             }
         }
         tests
+    }
+
+    /// Reports a condition that no lead meets, or that every lead meets.
+    fn contradictions(&mut self, tests: &[ConditionTest], declared: &declared::DeclaredCondition) {
+        let of = declared;
+        for (wanted, values, refused, others) in [
+            ("in", &of.r#in, "not_in", &of.not_in),
+            ("any_of", &of.any_of, "none_of", &of.none_of),
+            ("prefix_in", &of.prefix_in, "prefix_not_in", &of.prefix_not_in),
+        ] {
+            let is_in = |one: &&String| {
+                values.iter().flatten().any(|value| value.to_lowercase() == one.to_lowercase())
+            };
+            if let Some(both) = others.iter().flatten().find(is_in) {
+                self.at(refused, format!("has `{both}`, which `{wanted}` has too; leave it out of one"));
+            } else if tests.contains(&ConditionTest::Category(0)) && others.is_some() {
+                self.at(refused, "has every value, so no lead fits");
+            }
+        }
+        if declared.present && declared.or_missing {
+            self.at("or_missing", "undoes `present`, so every lead fits; leave one out");
+        }
+    }
+
+    /// Checks that a ratio is in percent.
+    pub(super) fn percentage(&mut self, key: &str, ratio: Option<f64>) {
+        if let Some(share) = ratio.filter(|ratio| *ratio > 0.0 && *ratio <= 1.0) {
+            let percent = (share * 10_000.0).round() / 100.0;
+            self.at(key, format!("is in percent, and {share} is like a fraction: write {percent}"));
+        }
     }
 
     /// The tests of a declared condition on the prefix of a zipcode.
@@ -203,7 +257,7 @@ impl PartnerFileChecker<'_> {
             }
         }
         if values.is_empty() {
-            self.at(key, "is empty, so it means nothing");
+            self.at(key, IS_EMPTY);
         }
         known
     }

@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 
 use crate::band::TermsBand;
 use crate::base_url::{BASE_URL, LOGO, PICTURE, SAMPLES, absolute, is_absolute_url};
+use crate::catalog::{A_FRACTION, is_fraction};
 use crate::check::checker::PartnerFileChecker;
 use crate::declared;
 use offerd_base::config::shown_address;
@@ -112,24 +113,36 @@ impl PartnerFileChecker<'_> {
         Some((min, max))
     }
 
-    /// Checks bands and returns each with its terms. `amount` is the default range of a band.
+    /// Checks bands and returns each with its terms. `amount` is the default range of a band, and money is
+    /// lent or deposited.
     pub(crate) fn bands(
         &mut self,
         bands: &[declared::Band],
         amount: (f64, f64),
+        is_lent: bool,
     ) -> Vec<(TermsBand, Option<Vec<i32>>)> {
         let checked = bands.iter().enumerate().map(|(nth, band)| {
-            self.within(&format!("bands[{nth}]"), |check| (check.band(band, amount), band.terms.clone()))
+            self.within(&format!("bands[{nth}]"), |check| {
+                (check.band(band, amount, is_lent), band.terms.clone())
+            })
         });
         checked.collect()
     }
 
-    fn band(&mut self, band: &declared::Band, amount: (f64, f64)) -> TermsBand {
+    fn band(&mut self, band: &declared::Band, amount: (f64, f64), is_lent: bool) -> TermsBand {
         let ratings = band.ratings.as_deref().unwrap_or(ProvidedCreditRating::ALL);
         let own_amount = band.amount.and_then(|range| self.range("amount", Some(range), amount.0, amount.1));
         let loan_to_value =
             band.loan_to_value.and_then(|range| self.range("loan_to_value", Some(range), 0.0, 1000.0));
+        let of_value = band.loan_to_value.unwrap_or_default();
+        self.percentage("loan_to_value.min", of_value.min);
+        self.percentage("loan_to_value.max", of_value.max);
         let rate = self.span("rate", band.rate, 0.0, 400.0);
+        let low = [rate.0, rate.1].into_iter().find(|rate| is_fraction(*rate));
+        if let Some(low) = low.filter(|_| is_lent && !band.low_apr) {
+            let fault = format!("is {low} percent, {A_FRACTION}; `low_apr = true` in the band allows it");
+            self.at("rate", fault);
+        }
         let fee_rate = band.fee_rate.map_or((0.0, 0.0), |fee| self.span("fee_rate", fee, 0.0, 50.0));
         self.between("fee_fixed", band.fee_fixed, 0.0, own_amount.unwrap_or(amount).0.max(1.0) / 2.0);
         self.between("price_adjustment", band.price_adjustment, -10.0, 10.0);
@@ -271,6 +284,8 @@ bands = [{ rate = 8.9 }]
     fn each_fault_of_a_list_or_a_figure_is_named_once_and_as_what_it_is() {
         assert!(faults("terms = [36]", "terms = [36, 60]").is_empty());
         assert!(faults("rate = 8.9", "rate = [8.9, 12]").is_empty());
+        assert!(faults("rate = 8.9", "rate = [0, 0.9], low_apr = true").is_empty());
+        assert!(faults("rate = 8.9", "rate = 0").is_empty());
         for (part, other, fault) in [
             ("terms = [36]", "terms = [36, 60, 36]", "36 appears twice"),
             ("terms = [36]", "terms = []", "must not be empty"),
@@ -282,6 +297,21 @@ bands = [{ rate = 8.9 }]
             ),
             ("bands = [{ rate = 8.9 }]", "bands = []", "must not be empty"),
             ("bands = [{ rate = 8.9 }]", "", "is missing"),
+            (
+                "rate = 8.9",
+                "rate = 0.089",
+                "bands[0].rate` is 0.089 percent, like a fraction read as a percentage; `low_apr = true` in the band allows it",
+            ),
+            (
+                "rate = 8.9",
+                "rate = [0.089, 9]",
+                "like a fraction read as a percentage; `low_apr = true` in the band allows it",
+            ),
+            (
+                "rate = 8.9",
+                "rate = 8.9, loan_to_value = { max = 0.8 }",
+                "max` is in percent, and 0.8 is like a fraction: write 80",
+            ),
             ("rate = 8.9", "rate = -8.9", "must be from 0 to 400, got -8.9"),
             ("rate = 8.9", "rate = nan", "must be from 0 to 400, got NaN"),
             ("rate = 8.9", "rate = [8.9, 900]", "must be from 0 to 400, got 900"),
@@ -312,6 +342,53 @@ bands = [{ rate = 8.9 }]
             ),
         ] {
             assert!(found.len() == 1 && found[0].ends_with(fault), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_condition_that_none_or_every_lead_meets_is_a_fault() {
+        for (wrong, fault) in [
+            ("any = []", "any` is empty, so it means nothing"),
+            ("any = [{ age = { min = 18 } }, {}]", "any[1]` has no condition, so every lead meets `any`"),
+            (
+                "\"personalInformation.state\" = { in = [\"CA\", \"NY\"], not_in = [\"NY\"] }",
+                "not_in` has `NY`, which `in` has too; leave it out of one",
+            ),
+            (
+                "\"clientTags.a\" = { any_of = [\"Web\"], none_of = [\"web\"] }",
+                "none_of` has `web`, which `any_of` has too; leave it out of one",
+            ),
+            (
+                "\"personalInformation.zipcode\" = { prefix_in = [\"94\"], prefix_not_in = [\"94\"] }",
+                "prefix_not_in` has `94`, which `prefix_in` has too; leave it out of one",
+            ),
+            (
+                "\"mortgageInformation.mortgageType\" = { not_in = [\"purchase\", \"refinance\"] }",
+                "not_in` has every value, so no lead fits",
+            ),
+            (
+                "age = { present = true, or_missing = true }",
+                "undoes `present`, so every lead fits; leave one out",
+            ),
+            ("creditScore = { min = 6400 }", "creditScore.min` must be from 300 to 850, got 6400"),
+            (
+                "\"creditInformation.providedNumericCreditScore\" = { max = 85 }",
+                "max` must be from 300 to 850, got 85",
+            ),
+            ("debtToIncome = { max = 0.43 }", "max` is in percent, and 0.43 is like a fraction: write 43"),
+            ("loanToValue = { min = 0.295 }", "min` is in percent, and 0.295 is like a fraction: write 29.5"),
+        ] {
+            let found = faults("eligibility = {}", &format!("eligibility = {{ {wrong} }}"));
+            assert!(found.len() == 1 && found[0].ends_with(fault), "{wrong}: {found:?}");
+        }
+        for right in [
+            "\"personalInformation.zipcode\" = { prefix_in = [\"94\"], prefix_not_in = [\"941\"] }",
+            "\"personalInformation.state\" = { in = [\"CA\"], not_in = [\"NY\"] }",
+            "debtToIncome = { min = 0, max = 43 }, loanToValue = { max = 97.5 }, creditScore = { min = 300, max = 850 }",
+            "any = [{ age = { min = 18 } }]",
+        ] {
+            let found = faults("eligibility = {}", &format!("eligibility = {{ {right} }}"));
+            assert!(found.is_empty(), "{right}: {found:?}");
         }
     }
 

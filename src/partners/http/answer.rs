@@ -11,6 +11,7 @@ use memchr::memmem;
 use minijinja::value::{Enumerator, Object, Value as Mapped, ValueKind};
 
 use super::absent::AbsentMapping;
+use super::advice::of_status;
 use super::answer_mapping::{AnswerMapping, ListedOffer};
 use super::comparison::described;
 use super::conditions::NO_TRUTH;
@@ -176,7 +177,7 @@ impl Received<'_> {
             _ if self.is_xml() && memmem::find(self.body, b"Fault>").is_some() => {
                 ": it is a SOAP fault; for its words, set `error` to the path of its `faultstring`"
             }
-            _ => "",
+            status => of_status(status),
         };
         Answered::Failed(format!("the answer has status {}{more}", self.status.as_u16()))
     }
@@ -421,7 +422,9 @@ impl HttpSource {
         let wrong = dropped.iter().find(|dropped| !dropped.for_others).filter(|_| quotes.is_empty());
         let answered = match wrong {
             Some(Unfit { reason, .. }) => {
-                Answered::Failed(format!("none of its {} offers can be shown: {reason}", dropped.len()))
+                let none =
+                    if dropped.len() == 1 { "its only offer cannot" } else { "none of its offers can" };
+                Answered::Failed(format!("{none} be shown: {reason}"))
             }
             None => Answered::Offers(quotes),
         };

@@ -247,6 +247,11 @@ fn advice(said: &Value, status: StatusCode, body: &[u8]) -> &'static str {
         "" if status.is_redirection() => {
             ": it is a redirect, which offerd does not follow; check `token_url`"
         }
+        "" if [401, 403].contains(&status.as_u16()) => {
+            ": the server does not accept `client_id` or its secret; check both, and `client_auth`"
+        }
+        "" if status == StatusCode::TOO_MANY_REQUESTS => ": it grants fewer tokens; ask the partner for more",
+        "" if status.is_client_error() => ": check `token_url`, `scope` and `params`",
         "" => "",
         _ => ", with an `error` that RFC 6749 does not define: ask the partner what it means",
     }
@@ -288,6 +293,14 @@ mod tests {
         ] {
             let fault = BearerToken::read(StatusCode::OK, body.as_bytes()).unwrap_err();
             assert!(fault.contains(wanted) && !fault.contains("jan"), "{body}: {fault}");
+        }
+        for (status, wanted) in [
+            (401, "has status 401: the server does not accept `client_id` or its secret; check both"),
+            (404, "has status 404: check `token_url`, `scope` and `params`"),
+            (429, "has status 429: it grants fewer tokens"),
+        ] {
+            let fault = BearerToken::read(StatusCode::from_u16(status).unwrap(), b"{}").unwrap_err();
+            assert!(fault.contains(wanted), "{fault}");
         }
     }
 }

@@ -39,6 +39,7 @@ impl HttpSource {
             kept: Vec::new(),
             attributes: BTreeSet::new(),
             signing: Vec::new(),
+            used: BTreeSet::new(),
             sends_callback: false,
             // Every call carries the credentials, pings included.
             is_ping: http.steps.iter().any(|step| step.bid.is_some()),
@@ -48,8 +49,13 @@ impl HttpSource {
         let steps = steps(http, &mut mappings);
         let answer = mappings.answer();
         post(http, mappings.check);
-        let (places, attributes, signing) = (mappings.places, mappings.attributes, mappings.signing);
+        let Mappings { places, attributes, signing, used, check, .. } = mappings;
         let secrets = secrets(&http.secrets, product.paused, check);
+        let is_unused = |name: &&String| check.count() == before && !used.contains(*name);
+        for name in http.secrets.keys().filter(is_unused).collect::<Vec<_>>() {
+            let fault = format!("is used by no mapping; use it as `secret.{name}`, or leave it out");
+            check.at(&format!("secrets.{}", quoted(name)), fault);
+        }
         signing_keys(&signing, &secrets, check);
         if check.count() > before {
             return None;

@@ -32,7 +32,7 @@ pub(super) const NO_TRUTH: &str = "gives a text that means neither yes nor no; c
 const LONG: [&str; 6] = ["==", "!=", "<=", ">=", "**", "//"];
 
 /// Operators that compare.
-const COMPARING: [&str; 7] = ["==", "!=", "<=", ">=", "<", ">", "in"];
+pub(super) const COMPARING: [&str; 7] = ["==", "!=", "<=", ">=", "<", ">", "in"];
 
 /// Operators that bind more strongly.
 const COMPUTING: [&str; 8] = ["+", "-", "*", "/", "//", "%", "**", "~"];

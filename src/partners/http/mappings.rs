@@ -14,6 +14,7 @@ use super::auth::NO_USER;
 use super::declared::{self, ClientAuth, Empty, Http};
 use super::document;
 use super::expression::{Expression, TextTemplate, text as text_of};
+use super::fixed;
 use super::names::{self, ExpressionPlace, KnownNames, no_mapping};
 use super::places::MappingLines;
 use super::source::{Auth, ClientProof};
@@ -54,6 +55,9 @@ fn not_the_files(name: &HeaderName) -> Option<&'static str> {
     NOT_THE_FILES.iter().find(|(names, _)| names.contains(&name.as_str())).map(|(_, advice)| *advice)
 }
 
+/// Statuses of a partner that is down or overloaded, or does not know our key.
+const OUTAGES: [u16; 6] = [500, 502, 503, 504, 429, 401];
+
 /// The shortest such time: what is asked more often is a busy loop.
 const EVERY_MIN: Duration = Duration::from_millis(50);
 
@@ -74,6 +78,8 @@ pub(super) struct Mappings<'m, 'c> {
     pub(super) attributes: BTreeSet<String>,
     /// The keys that mappings sign and verify with: where, and the mapping.
     pub(super) signing: Vec<(String, String)>,
+    /// The secrets that the mappings use.
+    pub(super) used: BTreeSet<String>,
     /// Whether an earlier step sends the callback URL.
     pub(super) sends_callback: bool,
     /// Whether the current step is a ping, or precedes or accompanies one.
@@ -126,7 +132,7 @@ impl Mappings<'_, '_> {
         }
         let sandbox_url = declared.sandbox_url.as_deref().map(|url| self.url("sandbox_url", url));
         let query = self.fields("query", &declared.query, ExpressionPlace::Request);
-        let headers = self.headers(&declared.headers);
+        let headers = self.headers(declared);
         if let (true, Some((name, _))) =
             (self.http.auth.is_some(), headers.iter().find(|(name, _)| *name == AUTHORIZATION))
         {
@@ -283,6 +289,9 @@ impl Mappings<'_, '_> {
         let mut template = self.compiled(key, TextTemplate::compile(text, escape))?;
         template.key = self.whole(key);
         self.names(key, text, template.variables(), ExpressionPlace::Request);
+        if let Some(fault) = fixed::fault_of_template(text) {
+            self.check.at(key, fault);
+        }
         Some(template)
     }
 
@@ -292,7 +301,7 @@ impl Mappings<'_, '_> {
         let mut expression = self.compiled(key, compile(text))?;
         expression.key = self.whole(key);
         self.names(key, text, expression.variables(), stage);
-        if let Some(fault) = names::never_equal(text) {
+        if let Some(fault) = names::never_equal(text).or_else(|| fixed::fault(text, key, is_verdict)) {
             self.check.at(key, fault);
         }
         let is_of_answer = is_verdict || ["pending", "answer.offers", "answer.inner"].contains(&key);
@@ -331,9 +340,9 @@ impl Mappings<'_, '_> {
         compiled.collect()
     }
 
-    fn headers(&mut self, headers: &BTreeMap<String, String>) -> Vec<(HeaderName, Expression)> {
+    fn headers(&mut self, declared: &declared::Step) -> Vec<(HeaderName, Expression)> {
         let mut compiled = Vec::new();
-        for (name, text) in headers {
+        for (name, text) in &declared.headers {
             let key = format!("headers.{}", quoted(name));
             let Ok(name) = HeaderName::try_from(name) else {
                 self.check.at(&key, "is not a valid header name");
@@ -346,7 +355,7 @@ impl Mappings<'_, '_> {
                 self.check.at(&key, "stands twice: names of headers compare in any case; leave one out");
             }
             if let Some(mut expression) = self.expression(&key, text, ExpressionPlace::Header) {
-                self.header_text(&key, &name, &self.specimen_of(&expression));
+                self.header_text(&key, &name, &self.specimen_of(&expression), declared);
                 expression.key = self.whole(&format!("headers.{name}"));
                 compiled.push((name, expression));
             }
@@ -355,7 +364,7 @@ impl Mappings<'_, '_> {
     }
 
     /// Checks the text of a header as it is for a complete lead.
-    fn header_text(&mut self, key: &str, name: &HeaderName, text: &str) {
+    fn header_text(&mut self, key: &str, name: &HeaderName, text: &str, body: &declared::Step) {
         if let Some(letter) = text.chars().find(|letter| !matches!(letter, ' '..='~' | '\t')) {
             let found = letter.escape_default();
             self.check.at(
@@ -364,6 +373,13 @@ impl Mappings<'_, '_> {
             );
         }
         self.is_utf8(key, document::charset(Some(text)).filter(|_| *name == CONTENT_TYPE));
+        let bodies =
+            [("json", body.json.is_some()), ("urlencoded", body.form.is_some()), ("xml", body.xml.is_some())];
+        let is_said = |word: &str| text.to_ascii_lowercase().contains(word);
+        let own = bodies.iter().find(|(word, is_given)| *is_given && *name == CONTENT_TYPE && !is_said(word));
+        if own.is_some() && (bodies.iter().any(|(word, _)| is_said(word)) || is_said("multipart")) {
+            self.check.at(key, "is of another kind than the body; leave it out, or change one of them");
+        }
     }
 
     /// Checks that a body is declared as what it is.
@@ -520,6 +536,14 @@ impl Mappings<'_, '_> {
         let offers = self.expression("answer.offers", offers, ExpressionPlace::Answer);
         let inner = self.optional("answer.inner", &declared.inner, ExpressionPlace::Inner);
         let offer = self.figures(&keys);
+        let declines = http.steps.iter().map(|step| &step.declined).chain([&declared.declined]).flatten();
+        if !declared.reasons.is_empty() && declines.into_iter().all(|text| fixed::is_comparison(text)) {
+            self.check.at(
+                "answer.reasons",
+                "never apply: no `declined` gives a reason; set it to where the answer has one, such as \
+                 `response.reason`",
+            );
+        }
         let reasons = self.reasons(&declared.reasons);
         let empty_declines = declared.empty == Some(Empty::Declines);
         let money = Arc::new(self.money_rules());
@@ -527,8 +551,24 @@ impl Mappings<'_, '_> {
         Some(AnswerMapping { error, declined, reasons, offers, empty_declines, inner, offer, keys, money })
     }
 
-    /// Checks that literal decline reasons are those of the API or of `answer.reasons`.
+    /// Checks that literal decline reasons are those of the API or of `answer.reasons`, and warns of an
+    /// outage that is counted as declines.
     fn reject_words(&mut self, key: &str, declined: &Option<Expression>) {
+        let applies = |status: &u16| {
+            let context = minijinja::context! { status, response => "", ..specimen::context() };
+            declined
+                .as_ref()
+                .is_some_and(|by| by.names_status && by.says(&context).is_ok_and(|it| it.is_some()))
+        };
+        if let Some(status) = OUTAGES.iter().find(|status| applies(status)) {
+            self.check.remark(
+                key,
+                format!(
+                    "applies to every answer with status {status}, so an outage or a wrong key counts as \
+                     declines; name the statuses that decline, as in `status == 422`"
+                ),
+            );
+        }
         let own = &self.http.answer.reasons;
         for word in declined.iter().flat_map(Expression::literals).filter(|word| !own.contains_key(*word)) {
             self.reject_word(key, word);
@@ -569,6 +609,7 @@ impl Mappings<'_, '_> {
         let sources = KnownNames { secrets: self.secrets, kept: &self.kept, ping: self.is_ping };
         for variable in variables {
             self.sends_callback |= variable == "callback_url" && stage != ExpressionPlace::Answer;
+            self.used.extend(variable.strip_prefix("secret.").map(str::to_owned));
             if let Some(fault) = names::fault(key, text, &variable, stage, sources) {
                 self.check.at(key, fault);
             }

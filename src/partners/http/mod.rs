@@ -23,6 +23,7 @@
 //! catalog (`answer.own`); its texts are then stored with the answer.
 
 pub mod absent;
+mod advice;
 pub mod answer;
 mod answer_mapping;
 pub mod auth;
@@ -36,6 +37,7 @@ pub mod exchange;
 pub mod expression;
 mod figures;
 mod filters;
+mod fixed;
 pub mod given;
 mod json_fault;
 mod jws;

@@ -33,7 +33,7 @@ const OF_TOKENS: [&str; 4] = ["test", "now", "nonce", "secret"];
 const OF_ANSWERS: [&str; 3] = ["status", "header", "response"];
 
 /// The hint for missing inner quotes.
-const QUOTES: &str = "a text needs quotes of its own: `\"'abc'\"`";
+pub(super) const QUOTES: &str = "a text needs quotes of its own: `\"'abc'\"`";
 
 /// Parts of a lead without a fixed list of attributes: `refinanceLoans.0.interestRate`, `clientTags.source`.
 const OPEN: [&str; 5] = ["clientTags", "sessionUuid", "uuid", "refinanceLoans", "productTypes"];

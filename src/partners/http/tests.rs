@@ -224,9 +224,39 @@ fn a_bad_status_has_the_cause_that_its_body_shows() {
         (said(302, Some("https://a.example/Account/Login?ReturnUrl=%2f"), ""), "a page for signing in"),
         (said(302, Some("https://a.example/v2"), ""), "use the address in its `Location`"),
         (said(301, None, ""), "without a `Location`"),
+        (
+            said(401, None, "{}"),
+            "status 401: it does not accept our key; check `auth`, `headers` and `secrets`",
+        ),
+        (said(403, None, "Jane"), "status 403: it does not let us in; check the key, and ask it to admit"),
+        (said(405, None, ""), "status 405: it does not take this method there; check `method`"),
+        (said(415, None, ""), "status 415: it does not take this kind of body; check `json`"),
+        (said(429, None, ""), "status 429: it takes fewer calls; lower `limits.per_minute`"),
     ] {
         assert!(said.contains(wanted) && !said.contains("Jane"), "{said}");
     }
+}
+
+#[test]
+fn the_paths_of_a_verdict_that_an_answer_lacks_are_named() {
+    let answer = ANSWER.replace("{ offers", "{ error = \"status == 200 and response.fault\", declined = \"response.state == 'no' or response.decision.code in ['A']\", offers");
+    let book = load(&answer).unwrap();
+    let (lead, now) = (Lead::default(), Utc.with_ymd_and_hms(2026, 11, 21, 12, 0, 0).unwrap());
+    let facts = Facts::new(&lead, now, CreditBands::Current);
+    let asked = AskContext { lead: Uuid::nil(), rate_table: Uuid::nil(), test: false, now };
+    let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
+    let body = br#"{"decision": {"state": "no"}, "fault": ""}"#;
+    let received = Received { status: StatusCode::OK, headers: &headers, body };
+    let source = book.seats()[0].http.as_ref().unwrap();
+    let lacking = source.lacking_verdicts(&PartnerExchange::default(), received, &Given::of(&facts, &asked));
+    let told: Vec<String> = lacking.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "`answer.declined` (`response.decision.code`) is not in the answer; in `response.decision` there is state",
+            "`answer.declined` (`response.state`) is not in the answer; at its top there are decision, fault",
+        ]
+    );
 }
 
 #[test]
@@ -371,6 +401,8 @@ fn what_cannot_work_is_a_fault() {
         ),
         ("answer = { offers = '[]', offer = { interest_rate = 'offer.Note' } }".to_owned(), "http.answer.offers` is the same for every answer: use `response`"),
         (answer("error = 'true', offer = { interest_rate = 'offer.Note' }"), "http.answer.error` is the same for every answer"),
+        (answer("reasons = { X = 'low_fico' }, offer = { interest_rate = 'offer.Note' }"), "http.answer.reasons` never apply: no `declined` gives a reason"),
+        (answer("reasons = { X = 'low_fico' }, declined = \"response.R != 'ok'\", offer = { interest_rate = 'offer.Note' }"), "http.answer.reasons` never apply"),
         (answer("offer = { interest_rate = '900' }"), "http.answer.offer.interest_rate` must be a number from 0 to 400, got 900"),
         (answer("offer = { interest_rate = '9', adjustment_type = \"'pointz'\" }"), "must be one of"),
         (answer("offer = { interest_rate = '9', term = '0' }"), "http.answer.offer.term` must be a whole number from 1 to 600, got 0"),
@@ -437,6 +469,34 @@ fn requests_that_no_server_reads_as_meant_are_a_fault() {
     }
 }
 
+#[test]
+fn a_content_type_is_that_of_the_body() {
+    for (wrong, wanted) in [
+        (
+            "json = { a = '1' }\nheaders = { content-type = \"'text/xml; charset=utf-8'\" }",
+            "http.headers.content-type` is of another kind than the body; leave it out",
+        ),
+        (
+            "form = { a = '1' }\nheaders = { Content-Type = \"'multipart/form-data'\" }",
+            "http.headers.Content-Type` is of another kind than the body",
+        ),
+        (
+            "xml = '<a/>'\nheaders = { Content-Type = \"'application/json'\" }",
+            "is of another kind than the body",
+        ),
+    ] {
+        let told = fault(wrong);
+        assert!(told.contains(wanted), "{told}");
+    }
+    for right in [
+        "json = { a = '1' }\nheaders = { Content-Type = \"'application/vnd.lender+json'\" }",
+        "json = { a = '1' }\nheaders = { Content-Type = \"'text/plain'\" }",
+        "xml = '<a/>'\nheaders = { Content-Type = \"'application/soap+xml; action=json'\" }",
+    ] {
+        assert!(load(&format!("{right}\n{ANSWER}")).is_ok(), "{right}");
+    }
+}
+
 /// A number is never a text, however both are written.
 #[test]
 fn a_number_that_is_compared_with_a_text_is_a_fault() {
@@ -467,6 +527,116 @@ fn a_number_that_is_compared_with_a_text_is_a_fault() {
         "'a' if status == 200 else 'b'",
     ] {
         assert!(with(right).is_ok(), "{right}: {:?}", with(right).err());
+    }
+}
+
+/// A constant that an operator has for an operand decides every lead and answer alike.
+#[test]
+fn a_constant_that_decides_alone_is_a_fault() {
+    let wanted = "has an operand of `or`, `and` or `not` that is always the same";
+    for (key, wrong, right) in [
+        ("declined", "response.r == 'A' or 'B'", "response.r == 'A' or response.r == 'B'"),
+        ("declined", "(response.r == 'A' or 'B') and response.x", "response.r in ['A', 'B']"),
+        ("declined", "response.reason or 'other'", "response.reason or ''"),
+        ("declined", "response.reason or true", "response.reason or true if not response.accepted"),
+        ("declined", "'A' or response.r == 'B'", "(response.r or 'none') == 'none'"),
+        ("declined", "response.r in ('A' or 'B')", "response.r in ('A', 'B')"),
+        ("error", "status == 404 or 410", "status in [404, 410]"),
+        ("error", "not 'A' and response.r", "not response.r and 'a' in response.s"),
+        ("declined", "'low_fico' if response.a == 'x' and 'y'", "status in [404, 422] and 'low_fico'"),
+        (
+            "declined",
+            "'low_fico' if response.a|default(response.b or 'x') == 'y' or 'z'",
+            "response.a|default(response.b or 'x') == 'y'",
+        ),
+        ("error", "response.if.or == 'A' or 'B'", "response.a and true or false"),
+    ] {
+        let with = |text: &str| load(&ANSWER.replace("{ offers", &format!("{{ {key} = \"{text}\", offers")));
+        let faults = with(wrong).unwrap_err();
+        assert!(
+            faults.len() == 1 && faults[0].contains(&format!("http.answer.{key}` {wanted}")),
+            "{wrong}: {faults:?}"
+        );
+        assert!(with(right).is_ok(), "{right}: {:?}", with(right).err());
+    }
+    for (wrong, right) in [
+        (
+            "json = { a = \"'x' if age == 40 or 41 else 'y'\" }",
+            "json = { a = \"lead.personalInformation.state or 'NY'\" }",
+        ),
+        (
+            "json = { a = \"test == false or 'x'\" }",
+            "json = { a = \"[age, 1]|join(' or ') ~ (credit_rating or 'good')\" }",
+        ),
+        (
+            "xml = '<a>{% if age == 40 or 41 %}b{% endif %}</a>'",
+            "xml = '<a>{% if age in [40, 41] %}b{% endif %}{{ credit_rating or \"x\" }}</a>'",
+        ),
+    ] {
+        let told = fault(wrong);
+        assert!(told.contains(wanted), "{told}");
+        assert!(load(&format!("{right}\n{ANSWER}")).is_ok(), "{right}");
+    }
+}
+
+#[test]
+fn a_text_without_quotes_of_its_own_is_no_number() {
+    for text in ["2026-01-01", "01/01/2026", "206-555-0100", "02134", " 2026-01-01 "] {
+        for http in [
+            format!("json = {{ a = '{text}' }}"),
+            format!("headers = {{ X-A = '{text}' }}"),
+            "json = { a = 2026-01-01 }".to_owned(),
+        ] {
+            let told = fault(&http);
+            assert!(
+                told.contains("is sent as a number") && told.contains("a text needs quotes of its own"),
+                "{told}"
+            );
+        }
+    }
+    for right in ["2026", "0", "60 * 60", "age - 1", "1 / 12", "\"'2026-01-01'\"", "1.5"] {
+        let quoted = if right.starts_with('"') { right.to_owned() } else { format!("'{right}'") };
+        let loaded = load(&format!("json = {{ a = {quoted}, b = 2026 }}\n{ANSWER}"));
+        assert!(loaded.is_ok(), "{right}: {loaded:?}");
+    }
+}
+
+#[test]
+fn a_secret_is_used_by_a_mapping() {
+    let secrets = "secrets = { key = { env = 'KEY' }, other = { env = 'OTHER' } }";
+    let both = "auth = { basic = { user = 'secret.key', password = 'secret.other' } }";
+    assert!(load(&format!("{secrets}\n{both}\n{ANSWER}")).is_ok());
+    let told = fault(&format!("{secrets}\nheaders = {{ X-Key = 'secret.other' }}"));
+    assert!(told.contains("http.secrets.key` is used by no mapping; use it as `secret.key`"), "{told}");
+    // A mapping that cannot be read may use it.
+    assert!(fault(&format!("{secrets}\nheaders = {{ X-Key = 'secret.other ~ ' }}")).contains("X-Key"));
+}
+
+#[test]
+fn an_outage_that_would_count_as_declines_is_remarked() {
+    let remarks = |declined: &str| {
+        let text =
+            format!("{FILE}{}", ANSWER.replace("{ offers", &format!("{{ declined = '{declined}', offers")));
+        let book = Book::from_texts([(PathBuf::from("lender.toml"), text)])
+            .unwrap_or_else(|faults| panic!("{faults:?}"));
+        book.remarks.iter().map(ToString::to_string).collect::<Vec<_>>().concat()
+    };
+    for (declined, status) in [
+        ("status >= 400", 500),
+        ("status != 200", 500),
+        ("not status in [200, 404, 500]", 502),
+        ("status == 401", 401),
+    ] {
+        let told = remarks(declined);
+        assert!(
+            told.contains(&format!("answer.declined` applies to every answer with status {status}")),
+            "{told}"
+        );
+    }
+    for declined in
+        ["status in [404, 422]", "response.no", "status >= 400 and response.no", "not response.yes"]
+    {
+        assert!(!remarks(declined).contains("applies to every answer"), "{declined}");
     }
 }
 
@@ -633,7 +803,7 @@ fn what_looks_like_a_decline_and_is_none_is_a_bad_answer() {
     let unknown = "<R><Rates><Rate><Note>7</Note><Key>thirtyy</Key></Rate></Rates></R>";
     let Answered::Failed(cause) = read(ANSWER, unknown).answered else { panic!("its only offer is unknown") };
     assert!(
-        cause.starts_with("none of its 1 offers can be shown: its key is not an offer of the file"),
+        cause.starts_with("its only offer cannot be shown: its key is not an offer of the file"),
         "{cause}"
     );
     let of_others = "<R><Rates><Rate><Note>7</Note><Key>refinance</Key></Rate></Rates></R>";

@@ -57,7 +57,7 @@ const DOLLARS: &[i64] = &[0, 1, 800, 1800, 20_000, 60_000, 80_000, 97_000, 100_0
 
 /// A rule as it stands under `eligibility`: conditions, and alternatives with alternatives of their own.
 pub fn rule() -> impl Strategy<Value = Value> {
-    let leaf = prop::collection::btree_map(select(SUBJECTS.to_vec()).prop_flat_map(named), Just(()), 0..4);
+    let leaf = prop::collection::btree_map(select(SUBJECTS.to_vec()).prop_flat_map(named), Just(()), 1..4);
     let conjunction = leaf.prop_map(|conditions| {
         let conditions = conditions
             .into_keys()
@@ -95,7 +95,7 @@ fn condition(kind: Kind) -> impl Strategy<Value = Value> {
     };
     let tests = prop_oneof![6 => tests, 1 => Just(json!({ "present": true }))];
     (tests, prop::bool::weighted(0.4)).prop_map(|(mut condition, or_missing)| {
-        if or_missing {
+        if or_missing && condition.get("present").is_none() {
             condition["or_missing"] = true.into();
         }
         condition
@@ -109,7 +109,14 @@ fn words(words: [&'static str; 2], names: &'static [&'static str]) -> BoxedStrat
         .prop_map(move |(one, two, which)| match which {
             0 | 1 => json!({ words[0]: one }),
             2 | 3 => json!({ words[1]: two }),
-            _ => json!({ words[0]: one, words[1]: two }),
+            _ => {
+                // A file may not have a name in both.
+                let is_other = |name: &&str| !one.iter().any(|one| one.to_lowercase() == name.to_lowercase());
+                match two.into_iter().filter(is_other).collect::<Vec<_>>() {
+                    two if two.is_empty() => json!({ words[0]: one }),
+                    two => json!({ words[0]: one, words[1]: two }),
+                }
+            }
         })
         .boxed()
 }

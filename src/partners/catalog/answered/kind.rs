@@ -107,8 +107,11 @@ impl FigureKind {
 /// Describes the value without personal data: figures too short for an account number, else the kind.
 fn found(value: &Value) -> String {
     match value {
-        Value::Number(number) if number.as_f64().is_some_and(|one| one.abs() < 1e6) => number.to_string(),
-        Value::Number(_) => "a number of more than six digits".to_owned(),
+        Value::Number(_) | Value::String(_) if number(value).is_some_and(f64::is_finite) => {
+            let few = number(value).filter(|number| number.abs() < 1e6);
+            few.map_or_else(|| "a number of more than six digits".to_owned(), |few| few.to_string())
+        }
+        Value::Number(number) => number.to_string(),
         Value::String(_) => "a text".to_owned(),
         Value::Bool(flag) => flag.to_string(),
         Value::Array(_) => "a list".to_owned(),
@@ -228,6 +231,11 @@ mod tests {
     fn what_is_refused_is_told_where_it_stands_and_never_repeated() {
         for (value, wanted) in [
             (json!({"fee": "canary"}), ".fee must be a number from 0 to 100"),
+            (json!({"fee": "900"}), ".fee must be a number from 0 to 100, got 900"),
+            (
+                json!({"fee": " 536228714 "}),
+                ".fee must be a number from 0 to 100, got a number of more than six",
+            ),
             (json!({"words": ["daily", "canary"]}), ".words[1] must be one of `daily`, `weekly`"),
             (
                 json!({"words": ["wekly"]}),

@@ -62,10 +62,17 @@ const LOW_FEE: f64 = 0.2;
 const A_LOW_FEE: &str = "its `fee_rate` is above 0 and below 0.2 percent, like a fraction read as a percentage; \
     `answer.bounds.fee_rate` allows it";
 
-const A_FRACTION: &str = "like a fraction read as a percentage; `answer.low_apr = true` allows it";
+pub(crate) const A_FRACTION: &str = "like a fraction read as a percentage";
 
 const DOUBTED_PAYMENT: &str = "its monthly payment is more than 2 % off the one that its amount, rate and \
     term give";
+
+const ALLOWED: &str = "`answer.low_apr = true` allows it";
+
+/// Whether a rate in percent looks like a fraction of one.
+pub(crate) fn is_fraction(rate: f64) -> bool {
+    rate > 0.0 && rate < LOW_APR
+}
 
 impl MoneyRules {
     /// Default maximum size of an offer's own texts in bytes.
@@ -130,7 +137,6 @@ impl AnsweredFigures<'_> {
     }
 
     fn not_a_fraction(&self, rates: &[Spread]) -> Result<(), Unfit> {
-        let is_low = |rate: f64| rate > 0.0 && rate < LOW_APR;
         // Bounds of a fee say what it may be.
         let fees = ["fee_rate", "min_fee_rate", "max_fee_rate"].into_iter();
         let mut fees =
@@ -138,10 +144,10 @@ impl AnsweredFigures<'_> {
         if let Some(fee) = fees.find(|fee| *fee > 0.0 && *fee < LOW_FEE) {
             return Err(Unfit::told(A_LOW_FEE.to_owned(), format!("{A_LOW_FEE}; it is {fee} percent")));
         }
-        match rates.iter().flat_map(|rate| [rate.min, rate.max]).find(|rate| is_low(*rate)) {
+        match rates.iter().flat_map(|rate| [rate.min, rate.max]).find(|rate| is_fraction(*rate)) {
             Some(found) if !self.rules.low_apr => Err(Unfit::told(
-                format!("its rate is above 0 and below 1 percent, {A_FRACTION}"),
-                format!("its rate is {found} percent, {A_FRACTION}"),
+                format!("its rate is above 0 and below 1 percent, {A_FRACTION}; {ALLOWED}"),
+                format!("its rate is {found} percent, {A_FRACTION}; {ALLOWED}"),
             )),
             _ => Ok(()),
         }

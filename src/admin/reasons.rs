@@ -2,7 +2,7 @@
 //! person.
 
 use super::command::Result;
-use offerd_model::{Attribute, AttributeValue, Lead, plain_text};
+use offerd_model::{Attribute, AttributeValue, Lead, plain_text, trimmed};
 use offerd_web::Failure;
 
 const REASON_CHARS: usize = 200;
@@ -30,7 +30,7 @@ const NAMES: [&str; 4] = [
 /// Checks that a reason is meaningful and contains no address or number. Fails when it is empty or too long,
 /// or contains an email address or a possible phone number.
 pub(super) fn reason_given(reason: &str) -> Result<&str> {
-    let reason = reason.trim();
+    let reason = trimmed(reason);
     if reason.is_empty() || reason.chars().count() > REASON_CHARS {
         return Err(wrong(&format!("must say why, in at most {REASON_CHARS} characters")));
     }
@@ -138,6 +138,9 @@ mod tests {
             "２０６ ５５５ ０１４２",
         ] {
             assert!(reason_given(reason).is_err(), "{reason}");
+        }
+        for invisible in ["", " ", "\u{200b}", " \u{200b}\u{2800}\u{feff} ", "\u{3164}"] {
+            assert!(reason_given(invisible).is_err(), "{invisible:?}");
         }
         for reason in
             ["letter 4711", "call 20 @ noon", "ticket 123456", "DSR-2026-15", "3 calls, 4 letters, 20 days"]

@@ -70,9 +70,9 @@ impl SuppressionKind {
             return Err(ESCAPED);
         }
         match day(born) {
-            Some(born) if born > today => Err("a day of birth in the third column that is not in the future"),
+            Some(born) if born > today => Err("names with a day of birth that is not in the future"),
             Some(born) if born < FIRST_BIRTH => {
-                Err("a day of birth in the third column from 1900-01-01 on, as leads have it")
+                Err("names with a day of birth from 1900-01-01 on, as leads have it")
             }
             _ => Ok(digest),
         }
@@ -89,7 +89,7 @@ impl SuppressionKind {
             (Self::Email, [address]) => Email::parse(address).map(|address| email(&address)),
             (Self::Phone, [number]) => Phone::parse(number).map(|number| number.as_str().to_owned()),
             (Self::Person, [first, last, born]) => {
-                let born = day(born).ok_or("a day of birth in the third column, such as `1985-12-10`")?;
+                let born = day(born).ok_or("names with a day of birth such as `1985-12-10`")?;
                 person([first, last], born, name_in_lists)
             }
             _ => None,

@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::{env, fmt};
 
+use rustix::fs::{Access, access};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
@@ -188,15 +189,20 @@ impl MasterKey {
 /// `file`, if a key may be created there beside the store.
 ///
 /// # Errors
-/// If the store is a mounted volume, since a file beside it would not be persisted.
+/// If the store is a mounted volume, since a file beside it would not be persisted; or if its directory may not be
+/// written to, before anything is made that would be half a store.
 pub(crate) fn kept_beside(
     store: &Path,
     file: PathBuf,
     setting: &'static str,
 ) -> Result<PathBuf, MasterKeyError> {
-    match disk::is_mount(store) {
-        true => Err(MasterKeyError::BesideMount { store: store.to_owned(), file, setting }),
-        false => Ok(file),
+    if disk::is_mount(store) {
+        return Err(MasterKeyError::BesideMount { store: store.to_owned(), file, setting });
+    }
+    let parent = disk::parent_of(&file);
+    match access(parent, Access::WRITE_OK | Access::EXEC_OK) {
+        Err(error) if parent.is_dir() => Err(MasterKeyError::Unmade { file, error: error.into() }),
+        _ => Ok(file),
     }
 }
 

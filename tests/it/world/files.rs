@@ -400,10 +400,11 @@ fn what_a_spreadsheet_makes_of_a_report_is_read_or_named_by_its_column() {
 }
 
 /// A file of reports in a format, and what is said of it.
-const REPORTS: [(&str, &str, &str); 6] = [
+const REPORTS: [(&str, &str, &str); 7] = [
     ("csv", "transactionId,eventType\n", "has no record, so nothing is imported"),
     ("csv", "transactionId,eventType\n,\n\n", "has no record, so nothing is imported"),
     ("ndjson", "\n", "has no record, so nothing is imported"),
+    ("ndjson", "[{\"transactionId\":\"T\"}]\n", "it is one JSON document, neither CSV nor NDJSON"),
     (
         "ndjson",
         "{\"payoutInCent\":1}",

@@ -72,7 +72,14 @@ use offerd_store::{DISK_FULL, SealingError, Store, StoreError, StoreOptions};
 pub struct Cli {
     /// Settings file; its keys override the built-in defaults, and OFFERD__SECTION__KEY overrides both. A
     /// packaged offerd uses /etc/offerd/offerd.toml if it exists
-    #[arg(long, global = true, env = "OFFERD_CONFIG", value_name = "FILE", value_parser = values::settings_file(), value_hint = clap::ValueHint::FilePath)]
+    #[arg(
+        long,
+        global = true,
+        env = "OFFERD_CONFIG",
+        value_name = "FILE",
+        value_parser = values::settings_file(),
+        value_hint = clap::ValueHint::FilePath
+    )]
     config: Option<PathBuf>,
     #[command(subcommand)]
     command: Option<Command>,

@@ -214,7 +214,8 @@ impl KeySources {
             let meant = right.get(&with_single_underscores(name)).filter(|_| !self.defaults.has(&key));
             let message = if let Some(meant) = meant {
                 format!(
-                    "has no effect: set `{meant}` with `{}`, in capitals and with two underscores before each part",
+                    "has no effect: set `{meant}` with `{}`, in capitals and with two underscores before \
+                        each part",
                     variable(meant)
                 )
             } else if !name.starts_with(PREFIX) {

@@ -21,7 +21,7 @@
 //! Each round reports the goodput at twice the peak (leads answered with 200 while it is measured), as a
 //! share of the peak, the mean of the turns before and after; the latency of leads refused with 503 and of
 //! admitted ones; the 99th percentile of polls; and the daemon's CPU time, as a share of one core.
-//! `OFFERD_QUEUEING_TARGET=0ms` turns shedding off, and other values change its target; `OFFERD_ROUNDS` sets
+//! `OFFERD_OVERLOAD_TARGET=0ms` turns shedding off, and other values change its target; `OFFERD_ROUNDS` sets
 //! the number of rounds, a multiple of four.
 
 #[path = "load/cpu.rs"]
@@ -65,7 +65,7 @@ const BARS: (f64, f64, f64) = (0.9, 5.0, 2.0);
 const LEAD: &str = r#"{"productTypes":["savings"],"personalInformation":{"zipcode":"98101"},"savingsInformation":{"minDepositAmount":5000}}"#;
 
 fn main() {
-    let target = std::env::var("OFFERD_QUEUEING_TARGET").unwrap_or_else(|_| "3ms".to_owned());
+    let target = std::env::var("OFFERD_OVERLOAD_TARGET").unwrap_or_else(|_| "3ms".to_owned());
     clients_that_wait(&target);
     let [for_daemon, for_load] = halves();
     // Child processes inherit the cores.

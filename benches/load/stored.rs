@@ -96,6 +96,7 @@ fn taken_in(
         newer_values: false,
         consents_stated_at: None,
         earlier_consents: Vec::new(),
+        earlier_digests: Vec::new(),
         first_table: Some(table),
         experiments: Default::default(),
         lead: Lead::read(body.as_bytes()).expect("the sample lead is good"),

@@ -269,6 +269,7 @@ mod tests {
                     first_table: None,
                     consents_stated_at: None,
                     earlier_consents: Vec::new(),
+                    earlier_digests: Vec::new(),
                     experiments: Default::default(),
                     lead: Lead::read(text.as_bytes()).unwrap(),
                 };

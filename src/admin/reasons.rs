@@ -1,7 +1,7 @@
 //! Reasons in the audit. It outlives the person's data, so a reason must not identify the person.
 
 use super::command::Result;
-use offerd_model::{Attribute, AttributeValue, Lead, plain_text};
+use offerd_model::{Attribute, AttributeValue, Lead, plain_text, trimmed};
 use offerd_web::Failure;
 
 const REASON_CHARS: usize = 200;
@@ -28,7 +28,7 @@ const NAMES: [&str; 4] = [
 
 /// Checks that a reason is meaningful, and contains no email address or possible phone number.
 pub(super) fn reason_given(reason: &str) -> Result<&str> {
-    let reason = reason.trim();
+    let reason = trimmed(reason);
     if reason.is_empty() || reason.chars().count() > REASON_CHARS {
         return Err(wrong(&format!("must say why, in at most {REASON_CHARS} characters")));
     }
@@ -134,6 +134,9 @@ mod tests {
             "２０６ ５５５ ０１４２",
         ] {
             assert!(reason_given(reason).is_err(), "{reason}");
+        }
+        for invisible in ["", " ", "\u{200b}", " \u{200b}\u{2800}\u{feff} ", "\u{3164}"] {
+            assert!(reason_given(invisible).is_err(), "{invisible:?}");
         }
         for reason in
             ["letter 4711", "call 20 @ noon", "ticket 123456", "DSR-2026-15", "3 calls, 4 letters, 20 days"]

@@ -84,18 +84,14 @@ impl AdminClient {
         Self::find_with(settings, || Book::load(&settings.partners.path)).await
     }
 
-    /// Finds the running daemon, or else opens the store. A missing store is created, with a notice, since
-    /// the operator may have meant another one.
-    pub async fn find_or_make(settings: &Settings) -> Result<Self, CommandError> {
-        if let Some(daemon) = Self::of_daemon(settings).await? {
-            return Ok(daemon);
+    /// Like [`find`](Self::find), for changes to opt-outs and access: names the store of a stopped daemon,
+    /// since the operator may have meant another one.
+    pub async fn find_to_change(settings: &Settings) -> Result<Self, CommandError> {
+        let admin = Self::find(settings).await?;
+        if admin.is_stopped() {
+            tell!("no daemon runs; this changes the store at {}", settings.store.place());
         }
-        let made = !super::is_there(&settings.store)?;
-        let store = super::open_or_make_store(settings)?;
-        if made {
-            tell!("no store at {}; made a new one", settings.store.place());
-        }
-        Ok(Self::of_store(store, Book::of(Vec::new()), settings))
+        Ok(admin)
     }
 
     /// Finds the running daemon, or else opens the store with what `load` returns. `load` runs only for a
@@ -107,8 +103,10 @@ impl AdminClient {
         if let Some(daemon) = Self::of_daemon(settings).await? {
             return Ok(daemon);
         }
+        // Where no store is, the partner files are not there either.
+        super::expect_store(settings)?;
         let book = load()?;
-        Ok(Self::of_store(super::open_store(settings)?, book, settings))
+        Ok(Self::of_store(super::open_or_make_store(settings)?, book, settings))
     }
 
     /// A client over a store that this process has opened.

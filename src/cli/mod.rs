@@ -72,7 +72,14 @@ use offerd_store::{DISK_FULL, SealingError, Store, StoreError, StoreOptions};
 pub struct Cli {
     /// Settings file; its keys override the built-in defaults, and OFFERD__SECTION__KEY overrides both. A
     /// packaged offerd uses /etc/offerd/offerd.toml if it exists
-    #[arg(long, global = true, env = "OFFERD_CONFIG", value_name = "FILE")]
+    #[arg(
+        long,
+        global = true,
+        env = "OFFERD_CONFIG",
+        value_name = "FILE",
+        value_parser = values::settings_file(),
+        value_hint = clap::ValueHint::FilePath
+    )]
     config: Option<PathBuf>,
     #[command(subcommand)]
     command: Option<Command>,
@@ -245,7 +252,7 @@ async fn execute(config: Option<&Path>, command: Command) -> Result<(), CommandE
         Command::Key(command) => key::run(config, command).await,
         Command::Events(events::EventsCommand::Import(import)) => events::run(&good()?, &import).await,
         Command::Partners(command) => partners::run(config, command).await,
-        Command::Person(command) => person::run(&AdminClient::find(&good()?).await?, command).await,
+        Command::Person(command) => person::run(&good()?, command).await,
         Command::Suppressions(command) => suppressions::run(&good()?, command).await,
         Command::Experiment(command) => experiment::run(&good()?, command).await,
         Command::Postbacks(command) => postbacks::run(&good()?, command).await,
@@ -289,13 +296,18 @@ fn log_as_the_daemon_does(settings: &Settings) {
 /// Opens the store of a stopped daemon. Never creates one: a missing store means a mistake in the settings or
 /// a wrong working directory, and a new one would look like success.
 fn open_store(settings: &Settings) -> Result<Store, String> {
-    if !is_there(&settings.store)? {
-        return Err(format!(
-            "there is no store at {}; name the daemon's settings by `--config FILE`, or go to its directory; a first `offerd serve` makes a store",
-            settings.store.place()
-        ));
-    }
+    expect_store(settings)?;
     open_or_make_store(settings)
+}
+
+fn expect_store(settings: &Settings) -> Result<(), String> {
+    if is_there(&settings.store)? {
+        return Ok(());
+    }
+    Err(format!(
+        "there is no store at {}; name the daemon's settings by `--config FILE`, or go to its directory; a first `offerd serve` makes a store",
+        settings.store.place()
+    ))
 }
 
 fn permit(error: &io::Error) -> &'static str {

@@ -109,7 +109,13 @@ pub struct AuditReason {
 }
 
 /// Runs `offerd person`.
-pub async fn run(admin: &AdminClient, command: PersonCommand) -> Result<(), CommandError> {
+pub async fn run(settings: &Settings, command: PersonCommand) -> Result<(), CommandError> {
+    let is_change = matches!(command, PersonCommand::Suppress { .. } | PersonCommand::Unsuppress { .. });
+    let admin = match is_change {
+        true => AdminClient::find_to_change(settings).await?,
+        false => AdminClient::find(settings).await?,
+    };
+    let admin = &admin;
     match command {
         PersonCommand::Find { whose, json } => find(admin, &whose.order()?, json).await,
         PersonCommand::Export { whose, out } => export(admin, &whose.order()?, out.as_deref()).await,

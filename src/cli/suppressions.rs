@@ -81,7 +81,7 @@ pub async fn run(settings: &Settings, command: SuppressionsCommand) -> Result<()
                 return Err(format!("the list's name {wanted}, got `{}`", add.name).into());
             }
             let input = InputFile::open(&add.file)?;
-            let admin = AdminClient::find_or_make(settings).await?;
+            let admin = AdminClient::find_to_change(settings).await?;
             CommandError::unless(add.send(&admin, input).await? == 0)?;
         }
         SuppressionsCommand::List { json } => {

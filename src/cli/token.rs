@@ -69,12 +69,12 @@ pub async fn run(settings: &Settings, command: TokenCommand) -> Result<(), Comma
         TokenCommand::Create(create) => {
             page::can_print()?;
             let json = create.json;
-            // Checked before a store is created for a token that would be refused.
+            // Checked before the store is opened.
             let wanted = create.wanted(settings)?;
             if let Some(fault) = AllTokens::fault(&wanted) {
                 return Err(fault.into());
             }
-            let admin = AdminClient::find_or_make(settings).await?;
+            let admin = AdminClient::find_to_change(settings).await?;
             tell(&admin.post("/tokens", &wanted).await?, json)?;
         }
         TokenCommand::List { json } => {

@@ -90,7 +90,7 @@ pub async fn run(settings: &Settings, command: UserCommand) -> Result<(), Comman
     match command {
         UserCommand::Add(UserAddArguments { name, role, with }) => {
             let password = with.password()?;
-            let admin = AdminClient::find_or_make(settings).await?;
+            let admin = AdminClient::find_to_change(settings).await?;
             if password.is_none() && !admin.is_stopped() {
                 page::can_print()?;
             }

@@ -1,9 +1,11 @@
 //! Parsers of command-line values, whose errors show the expected form, and query strings built from the
 //! values.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono::Utc;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use form_urlencoded::Serializer;
 use uuid::Uuid;
 
@@ -27,6 +29,13 @@ pub fn tests(test: bool) -> Option<String> {
 pub fn ago(time: Duration) -> i64 {
     let back = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
     Utc::now().timestamp_millis().saturating_sub(back).max(0)
+}
+
+/// Parses the path of the settings file. An empty variable names none.
+pub fn settings_file() -> impl TypedValueParser<Value = PathBuf> {
+    const EMPTY: &str = "names no file; name the settings file, or leave out `--config` and OFFERD_CONFIG";
+    OsStringValueParser::new()
+        .try_map(|name| if name.is_empty() { Err(EMPTY) } else { Ok(PathBuf::from(name)) })
 }
 
 /// Parses a UUID.

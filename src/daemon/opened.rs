@@ -46,10 +46,12 @@ impl BoundListeners {
 
 /// Opens the store, and stores the book's templates in it. The guard watches it from here on.
 pub(super) async fn open(settings: &Settings, book: &Book, guard: &WatchdogHandle) -> Result<Records, Fatal> {
-    let store = Store::open(StoreOptions::from(&settings.store)).map_err(|error| {
-        let place = settings.store.place();
-        format!("cannot open {place}: {error}; run `offerd doctor` to find the cause")
-    })?;
+    let (place, found) = (settings.store.place(), Store::exists(&settings.store.path));
+    let store = Store::open(StoreOptions::from(&settings.store))
+        .map_err(|error| format!("cannot open {place}: {error}; run `offerd doctor` to find the cause"))?;
+    if !found && settings.store.database().is_none() {
+        info!("made a new store at {place}");
+    }
     guard.heed(store.lost());
     store.stand(NodeStatus::of(settings).text());
     nodes::remark(settings).iter().for_each(|remark| warn!("{remark}"));

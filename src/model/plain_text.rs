@@ -24,10 +24,29 @@ fn shows_nothing(letter: char) -> bool {
 /// The character on a keyboard that looks the same.
 fn usual(letter: char) -> char {
     match letter {
-        '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' => '-',
-        '\u{2018}' | '\u{2019}' | '\u{201b}' | '\u{2b9}'..='\u{2bd}' | '\u{2032}' | '\u{b4}' | '`' => '\'',
+        '\u{2010}'..='\u{2015}' | '\u{2043}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' => '-',
+        '\u{2018}'
+        | '\u{2019}'
+        | '\u{201b}'
+        | '\u{2b9}'..='\u{2bf}'
+        | '\u{2c8}'
+        | '\u{2ca}'
+        | '\u{2cb}'
+        | '\u{55a}'
+        | '\u{5f3}'
+        | '\u{1fbd}'
+        | '\u{1fbf}'
+        | '\u{1fef}'
+        | '\u{1ffd}'
+        | '\u{1ffe}'
+        | '\u{2032}'
+        | '\u{2035}'
+        | '\u{a78b}'
+        | '\u{a78c}'
+        | '\u{b4}'
+        | '`' => '\'',
         '\u{2024}' => '.',
-        blank if blank.is_whitespace() && !blank.is_ascii() => ' ',
+        blank if is_blank(blank) && !blank.is_ascii() => ' ',
         other => other,
     }
 }
@@ -54,12 +73,33 @@ pub fn trimmed(text: &str) -> &str {
 }
 
 fn is_unseen(letter: char) -> bool {
-    letter.is_whitespace() || is_hidden(letter)
+    is_blank(letter) || is_hidden(letter)
+}
+
+/// Whether a character is a space, or the blank of Braille, which looks like one.
+fn is_blank(letter: char) -> bool {
+    letter.is_whitespace() || letter == '\u{2800}'
 }
 
 /// Folds case and diacritics of a text as it looks: `Ｍｕñoz` becomes `munoz`.
 pub fn plain_text(text: &str) -> String {
-    as_it_looks(text).to_lowercase().nfkd().filter(|letter| !is_combining_mark(*letter)).collect()
+    folded(text).nfkd().filter(|letter| !is_combining_mark(*letter)).collect()
+}
+
+/// Folds the case of a text as it looks, also of letters that share their capital with others: `STRASSE` and
+/// `Straße` become `strasse`, and `İnan`, `Inan` and `ınan` become `inan`.
+pub fn folded(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    for letter in as_it_looks(text).to_lowercase().chars() {
+        match letter {
+            'ß' => folded.push_str("ss"),
+            'ı' => folded.push('i'),
+            'ς' => folded.push('σ'),
+            '\u{307}' if folded.ends_with('i') => {}
+            other => folded.push(other),
+        }
+    }
+    folded
 }
 
 #[cfg(test)]
@@ -76,6 +116,17 @@ mod tests {
     }
 
     #[test]
+    fn letters_that_share_a_capital_are_one() {
+        for (one, other) in [("Straße", "STRASSE"), ("\u{1e9e}", "ss"), ("ΓΙΩΡΓΟΣ", "γιωργοσ")]
+        {
+            assert_eq!(folded(one), folded(other), "{one}");
+        }
+        for name in ["İnan", "Inan", "ınan", "I\u{307}nan", "i\u{307}nan"] {
+            assert_eq!((folded(name), plain_text(name)), ("inan".to_owned(), "inan".to_owned()), "{name}");
+        }
+    }
+
+    #[test]
     fn whatever_hides_in_a_text_it_is_as_it_looks() {
         for hidden in
             ['\0', '\u{7f}', '\u{1b}', '\u{fe0f}', '\u{200b}', '\u{e0041}', '\u{e0001}', '\u{e0100}']
@@ -85,10 +136,16 @@ mod tests {
             assert_eq!(trimmed(&text), format!("O{hidden}'Neil"), "{hidden:?}");
             assert_eq!(first_unseen(&text), Some(hidden));
         }
-        for other in ["Ｏ＇Ｎｅｉｌ", "O\u{2032}Neil", "O｀Neil", "O\u{b4}Neil", "𝐎'𝐍𝐞𝐢𝐥"]
-        {
+        for other in ["Ｏ＇Ｎｅｉｌ", "O｀Neil", "𝐎'𝐍𝐞𝐢𝐥"] {
             assert_eq!(as_it_looks(other), "O'Neil", "{other}");
         }
+        for mark in
+            "\u{b4}\u{2be}\u{2bf}\u{2c8}\u{2ca}\u{2cb}\u{55a}\u{5f3}\u{1ffd}\u{2032}\u{2035}\u{a78c}".chars()
+        {
+            assert_eq!(as_it_looks(&format!("O{mark}Neil")), "O'Neil", "{mark:?}");
+        }
+        assert_eq!(as_it_looks("Lee\u{2043}Ray\u{2800}Lee"), "Lee-Ray Lee");
+        assert_eq!(trimmed("\u{2800}\u{200b}"), "");
         assert_eq!((first_unseen("a b"), first_unseen("a\u{a0}b")), (None, Some('\u{a0}')));
     }
 }

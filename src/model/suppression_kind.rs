@@ -9,7 +9,8 @@ use unicode_normalization::UnicodeNormalization;
 use super::bounds::FIRST_BIRTH;
 use super::input_kinds::has_shape;
 use super::lead::Lead;
-use super::plain_text::{as_it_looks, as_typed, without_invisible};
+use super::plain_text::{as_it_looks, as_typed, folded, without_invisible};
+use super::spoilt::{is_escaped, is_unreadable, repaired};
 use super::text_format::{Email, Phone};
 
 /// The SHA-256 of a normal form.
@@ -28,7 +29,8 @@ worded! {
     Email "email";
     /// Telephone numbers, as their ten digits.
     Phone "phone";
-    /// First name, last name and date of birth, as [they look](as_it_looks): `ada|lovelace|1985-12-10`.
+    /// First name, last name and date of birth, each name [as it is compared](name_in_lists):
+    /// `ada|lovelace|1985-12-10`.
     Person "person";
 }
 
@@ -67,9 +69,9 @@ impl SuppressionKind {
             return Err(ESCAPED);
         }
         match day(born) {
-            Some(born) if born > today => Err("a day of birth in the third column that is not in the future"),
+            Some(born) if born > today => Err("names with a day of birth that is not in the future"),
             Some(born) if born < FIRST_BIRTH => {
-                Err("a day of birth in the third column from 1900-01-01 on, as leads have it")
+                Err("names with a day of birth from 1900-01-01 on, as leads have it")
             }
             _ => Ok(digest),
         }
@@ -86,7 +88,7 @@ impl SuppressionKind {
             (Self::Email, [address]) => Email::parse(address).map(|address| email(&address)),
             (Self::Phone, [number]) => Phone::parse(number).map(|number| number.as_str().to_owned()),
             (Self::Person, [first, last, born]) => {
-                let born = day(born).ok_or("a day of birth in the third column, such as `1985-12-10`")?;
+                let born = day(born).ok_or("names with a day of birth such as `1985-12-10`")?;
                 person([first, last], born, name_in_lists)
             }
             _ => None,
@@ -106,7 +108,7 @@ impl SuppressionKind {
     }
 
     /// Like [`of_lead`](Self::of_lead), for the normal form of [plain-text lines](Self::of_line) only. A name
-    /// with hyphens or apostrophes that no keyboard has is also hashed as given, as other systems do.
+    /// of another form is also hashed as given, as other systems do, and as earlier versions did.
     pub fn normal_of_lead(self, lead: &Lead) -> Vec<SuppressionDigest> {
         let normal = match self {
             Self::Email => emails(lead),
@@ -161,12 +163,23 @@ fn co_applicant(lead: &Lead, spelling: Spelling) -> Option<String> {
 }
 
 fn persons(lead: &Lead) -> Vec<String> {
+    // The second is the normal form of lists that earlier versions stored.
+    let spellings: [Spelling; 3] = [name_in_lists, |name| as_given(&as_it_looks(name)), as_given];
     let spelt = |who: SubjectExtractor| {
-        let given = who(lead, as_given);
-        let differs = given.as_ref().is_some_and(|given| as_it_looks(given) != *given);
-        differs.then(|| who(lead, name_in_lists)).flatten().into_iter().chain(given)
+        let mut spelt: Vec<String> = spellings.iter().filter_map(|spelling| who(lead, *spelling)).collect();
+        spelt.dedup();
+        spelt
     };
-    [applicant as SubjectExtractor, alias, co_applicant].into_iter().flat_map(spelt).collect()
+    SUBJECTS.into_iter().flat_map(spelt).collect()
+}
+
+/// The people of a lead: the applicant, under their alias too, and the co-applicant.
+const SUBJECTS: [SubjectExtractor; 3] = [applicant, alias, co_applicant];
+
+/// Whether a name of a lead has letters that are lost, so that no list can be proved to lack it.
+pub fn has_unreadable_name(lead: &Lead) -> bool {
+    let marked: Spelling = |name| if is_unreadable(name) { "?" } else { "-" }.to_owned();
+    SUBJECTS.iter().any(|who| who(lead, marked).is_some_and(|names| names.contains('?')))
 }
 
 fn email(email: &Email) -> String {
@@ -178,9 +191,11 @@ fn person(names: [&str; 2], born: NaiveDate, spelling: Spelling) -> Option<Strin
     (!first.is_empty() && !last.is_empty()).then(|| format!("{first}|{last}|{born}"))
 }
 
-/// The normal form of a name: as it looks, in lower case, with single spaces, composed.
+/// The normal form of a name: repaired, as it looks, in lower case, with single spaces and none around hyphens
+/// and apostrophes, composed.
 pub fn name_in_lists(name: &str) -> String {
-    as_given(&as_it_looks(name))
+    let name = as_given(&folded(&repaired(name)));
+    ["-", "'"].iter().fold(name, |name, mark| name.split(mark).map(str::trim).collect::<Vec<_>>().join(mark))
 }
 
 fn as_given(name: &str) -> String {
@@ -190,20 +205,6 @@ fn as_given(name: &str) -> String {
 
 const ESCAPED: &str = "names as people write them, without `&#39;`, `\\`, `%C3` or `?`, which programs put in place of letters; \
                        export the list again, as UTF-8";
-
-/// Whether a program has put something else in place of a letter of a name.
-fn is_escaped(name: &str) -> bool {
-    let is_entity = |text: &str| {
-        let end = text.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '#');
-        text.starts_with('#') || end.is_some_and(|end| end > 0 && text[end..].starts_with(';'))
-    };
-    let is_byte = |text: &str| {
-        text.get(..2).is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
-    };
-    name.contains(['\\', '?'])
-        || name.split('&').skip(1).any(is_entity)
-        || name.split(['%', '=']).skip(1).any(is_byte)
-}
 
 /// Parses a date, also in the forms of spreadsheets: `1985/12/10`, `1985-12-10 00:00:00`.
 fn day(text: &str) -> Option<NaiveDate> {
@@ -291,6 +292,45 @@ mod tests {
             let found = digests.map(|of| of(SuppressionKind::Person, &lead).contains(&listed));
             assert_eq!(found, [true; 3], "{first:?} {last:?}");
         }
+    }
+
+    /// The second of each is how the first may come in a lead.
+    #[test]
+    fn a_listed_name_is_met_however_a_lead_has_it() {
+        for (listed, comes) in [
+            ("O'Brien", "O&#39;Brien"),
+            ("O'Brien", "O\u{92}Brien"),
+            ("O'Brien", "O\u{1ffd}Brien"),
+            ("O'Brien", "O' Brien"),
+            ("André", "AndrÃ©"),
+            ("André", "Andr%C3%A9"),
+            ("Yılmaz", "YILMAZ"),
+            ("İnan", "inan"),
+            ("Strauß", "STRAUSS"),
+            ("Smith-Jones", "Smith - Jones"),
+            ("Smith-Jones", "Smith\u{2043}Jones"),
+            ("van Berg", "van\u{2800}Berg"),
+        ] {
+            for (listed, comes) in [(listed, comes), (comes, listed)] {
+                let digest = SuppressionKind::Person.of_line(&format!("Ada,{listed},1985-12-10")).unwrap();
+                let lead = named(comes);
+                assert!(SuppressionKind::Person.of_lead(&lead).contains(&digest), "{listed:?} {comes:?}");
+                assert!(!has_unreadable_name(&lead), "{comes:?}");
+            }
+        }
+        // As earlier versions and other systems have them on their lists.
+        for (hashed, comes) in [("ada|strauß|1985-12-10", "Strauß"), ("ada|o’brien|1985-12-10", "O’Brien")]
+        {
+            assert!(SuppressionKind::Person.of_lead(&named(comes)).contains(&digest(hashed)), "{comes}");
+        }
+        for lost in ["?ukasz", "Andr\u{fffd}", "M&uuml;ller"] {
+            assert!(has_unreadable_name(&named(lost)), "{lost}");
+        }
+    }
+
+    fn named(last: &str) -> Lead {
+        let person = serde_json::json!({"firstName": "Ada", "lastName": last, "dateOfBirth": "1985-12-10"});
+        Lead::read(serde_json::json!({"personalInformation": person}).to_string().as_bytes()).unwrap()
     }
 
     #[test]

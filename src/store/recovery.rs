@@ -110,6 +110,10 @@ fn listed(store: &Path, found: Option<Manifest>, looked: &JournalSummary) -> io:
     if is_lost {
         undated.extend(manifest.volumes.iter().map(|volume| volume.number));
         undated.extend(list_what_the_journal_knows(&mut manifest, looked));
+        // What has volumes had a base, so one without any file is lost.
+        if let Some(base) = manifest.volume_mut(BASE).filter(|base| base.files.is_empty()) {
+            base.files.push(FileRow { number: 1, bytes: 0 });
+        }
     }
     let last = manifest.volumes.last().map_or(BASE, |volume| volume.number);
     for number in volumes_in(store)? {

@@ -137,6 +137,27 @@ async fn a_name_that_a_program_has_spoilt_opts_nobody_out() {
     }
 }
 
+/// A browser without a field for days lets anything be typed.
+#[tokio::test]
+async fn a_day_of_birth_is_refused_for_what_it_is() {
+    let daemon = daemon().await;
+    let operator = Browser::of(&daemon, "operator").await;
+    for (last, born, told) in [
+        (
+            "Later",
+            "2976-01-05",
+            "What you typed must be names with a day of birth that is not in the future.",
+        ),
+        ("Later", "10.12.1985", "What you typed must be names with a day of birth such as"),
+        ("Later", "", "Give all three of first name, last name and day of birth"),
+        ("La, ter", "1985-12-10", "Give all three of first name, last name and day of birth"),
+    ] {
+        let fields = [("first", "Ottoline"), ("last", last), ("born", born), ("reason", REASON)];
+        let refused = operator.post("/console/persons/suppress", &fields).await;
+        assert!(refused.status == 400 && text(&refused).contains(told), "{born}: {}", text(&refused));
+    }
+}
+
 #[tokio::test]
 async fn nothing_is_done_without_a_reason_that_names_nobody_and_no_fault_repeats_what_was_typed() {
     let daemon = daemon().await;
@@ -148,6 +169,7 @@ async fn nothing_is_done_without_a_reason_that_names_nobody_and_no_fault_repeats
         for (fields, told) in [
             (&[("contact", EMAIL)][..], "The reason must say why"),
             (&[("contact", EMAIL), ("reason", "  ")], "The reason must say why"),
+            (&[("contact", EMAIL), ("reason", "\u{200b}")], "The reason must say why"),
             (&[("contact", EMAIL), ("reason", &long)], "in at most 200 characters"),
             (
                 &[("contact", EMAIL), ("reason", "ottoline@quillfeather.example asks")],

@@ -8,7 +8,16 @@ use crate::kit::{Daemon, Plan};
 
 const UUID: &str = "01a1fcce-e71a-773e-b126-2445db4ef9dc";
 
-/// Everything that works on the store of a stopped daemon, and makes none.
+/// What writes law or rights.
+const CHANGES: [&[&str]; 5] = [
+    &["token", "create", "--company", "Acme", "--kind", "publishable"],
+    &["user", "add", "alice", "--role", "viewer"],
+    &["suppressions", "add", "listed", "listed.txt", "--kind", "email", "--plain"],
+    &["person", "suppress", "--email", "ada@example.com"],
+    &["person", "unsuppress", "--email", "ada@example.com"],
+];
+
+/// Everything else that works on the store of a stopped daemon, and makes none.
 const COMMANDS: [&[&str]; 17] = [
     &["partners", "list"],
     &["partners", "timing"],
@@ -32,6 +41,7 @@ const COMMANDS: [&[&str]; 17] = [
 fn plan() -> Plan {
     let plan = Daemon::with_partners(prompt_partners(1));
     fs::write(plan.directory().join("new.key"), "0a".repeat(32)).unwrap();
+    fs::write(plan.directory().join("listed.txt"), "ada@example.com\n").unwrap();
     fs::write(plan.directory().join("reports.csv"), "partner,transactionId,eventType,clickId\n").unwrap();
     plan
 }
@@ -50,21 +60,10 @@ fn files(plan: &Plan) -> Vec<String> {
 }
 
 #[test]
-fn no_store_is_made_for_a_token_that_cannot_be() {
-    let plan = plan();
-    let before = files(&plan);
-    for holder in [&["--partner", "nobody"][..], &["--company", "", "--kind", "publishable"]] {
-        let output = plan.command(&[&["token", "create"], holder].concat()).output().unwrap();
-        assert_eq!(output.status.code(), Some(1), "{holder:?}: {}", stderr(&output));
-        assert_eq!(files(&plan), before, "{holder:?}");
-    }
-}
-
-#[test]
 fn a_command_that_makes_no_store_says_that_there_is_none() {
     let plan = plan();
     let before = files(&plan);
-    for command in COMMANDS {
+    for command in COMMANDS.into_iter().chain(CHANGES) {
         let output = plan.command(command).output().unwrap();
         let told = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{command:?}: {told}");
@@ -157,14 +156,32 @@ fn what_is_no_directory_or_no_file_is_refused_by_its_name_and_never_waited_for()
     }
 }
 
+/// Partner files are where the store is, so a wrong directory is no fault of theirs.
 #[test]
-fn a_first_token_makes_the_store_and_says_so() {
+fn where_nothing_is_the_missing_store_is_named_and_not_the_missing_partners() {
     let plan = plan();
-    let create = ["token", "create", "--company", "Acme", "--kind", "publishable"];
-    let told = |output: &Output| stderr(output).contains("; made a new one");
-    let made = plan.command(&create).output().unwrap();
-    assert!(made.status.success() && told(&made), "{}", stderr(&made));
-    let again = plan.command(&create).output().unwrap();
-    assert!(again.status.success() && !told(&again), "{}", stderr(&again));
-    assert!(plan.command(&["token", "list"]).status().unwrap().success());
+    let nothing = plan.directory().join("nothing");
+    for command in [&["suppressions", "list"][..], &["partners", "pause", "prompt_0"], &["replay"]] {
+        let output = plan.command(command).env("OFFERD__PARTNERS__PATH", &nothing).output().unwrap();
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{command:?}: {told}");
+        assert!(told.contains("there is no store at `store.path`"), "{command:?}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn a_change_of_law_or_rights_names_the_store_of_a_stopped_daemon_and_a_start_the_one_that_it_makes() {
+    let (_, stopped) = plan().in_files().start().await.terminate();
+    let store = format!("`store.path` ({})", stopped.plan.store().display());
+    let (made, changed) =
+        (format!("made a new store at {store}"), format!("this changes the store at {store}"));
+    assert_eq!(stopped.plan.log().matches(&made).count(), 1, "{}", stopped.plan.log());
+    for command in CHANGES {
+        let mut command = stopped.plan.command(command);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{command:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(&changed), "{command:?}: {}", stderr(&output));
+    }
+    let again = stopped.start().await;
+    assert_eq!(again.log().matches(&made).count(), 1, "{}", again.log());
 }

@@ -130,3 +130,19 @@ async fn who_may_not_read_the_master_key_is_told_where_it_is_needed_and_nowhere_
         assert!(told.contains("the user that the daemon runs as"), "{command:?}: {told}");
     }
 }
+
+/// The store's directory is theirs, and the one beside which the key would be is not.
+#[test]
+fn where_no_master_key_can_be_made_no_store_is_begun() {
+    if !is_root() {
+        return;
+    }
+    let plan = Daemon::with_partners(prompt_partners(1)).in_files();
+    fs::set_permissions(plan.directory(), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir(plan.store()).unwrap();
+    chown(plan.store(), Some(STRANGER), Some(STRANGER)).unwrap();
+    let output = run_as(&plan, STRANGER, &["serve"]);
+    let told = error(&output);
+    assert!(!output.status.success() && told.contains("a key was to be made there"), "{told}");
+    assert_eq!(fs::read_dir(plan.store()).unwrap().count(), 0, "{told}");
+}

@@ -375,6 +375,24 @@ async fn who_asked_to_be_left_alone_is_asked_about_nowhere_also_after_an_erasure
     assert_eq!(offers(&daemon, EMAIL).await, 1);
 }
 
+/// By what was given first or by what came later, and also if they ask only after the merge.
+#[tokio::test]
+async fn who_asked_to_be_left_alone_is_so_whatever_is_merged_into_their_lead() {
+    let daemon = daemon().await;
+    let uuid = submitted(&daemon, lead(EMAIL, PHONE)).await;
+    let again = async |email: &str| {
+        let body = serde_json::json!({"personalInformation": {"email": email}}).to_string();
+        let table = daemon.post(&format!("/leads/{uuid}/rateTables"), body).await.json();
+        table["savingsOffers"].as_array().unwrap().len()
+    };
+    assert_eq!(again("later@quillfeather.example").await, 1);
+    assert!(daemon.command(&["person", "suppress", "--email", EMAIL]).status.success());
+    assert_eq!(again("later@quillfeather.example").await, 0);
+    assert_eq!(again("latest@quillfeather.example").await, 0);
+    assert!(daemon.command(&["person", "unsuppress", "--email", EMAIL]).status.success());
+    assert_eq!(again("latest@quillfeather.example").await, 1);
+}
+
 /// The damaged bytes may be an entry, of which an index that is made anew knows nothing.
 #[tokio::test]
 async fn over_a_damaged_base_nobody_is_asked_about_anybody_once_somebody_asked_to_be_left_alone() {

@@ -222,12 +222,11 @@ async fn the_credential_of_a_service_manager_is_a_master_key() {
     fs::create_dir(&directory).unwrap();
     let file = directory.join("offerd-master-key");
     assert!(plan.command(&["key", "create"]).arg(&file).status().unwrap().success());
-    let mut create = plan.command(&["token", "create", "--company", "Acme", "--kind", "publishable"]);
-    assert!(create.env("CREDENTIALS_DIRECTORY", &directory).status().unwrap().success());
-    let mut list = plan.command(&["token", "list", "--json"]);
-    let listed = json_of(&list.env("CREDENTIALS_DIRECTORY", &directory).output().unwrap());
-    assert_eq!(listed[0]["company"], "Acme");
-    assert!(plan.store().exists() && !plan.master_key().exists(), "the store is sealed with the credential");
+    let plan = plan.variable("CREDENTIALS_DIRECTORY", &directory.display().to_string());
+    let (_, stopped) = plan.start().await.terminate();
+    let listed = json_of(&stopped.plan.command(&["token", "list", "--json"]).output().unwrap());
+    assert_eq!(listed[0]["company"], "Sandbox");
+    assert!(!stopped.plan.master_key().exists(), "the store is sealed with the credential");
 }
 
 #[tokio::test]

@@ -105,6 +105,14 @@ async fn a_daemon_whose_base_is_gone_is_not_ready() {
         "{status}: {told}"
     );
     assert!(told.contains("offerd store salvage"), "{told}");
+
+    // Without the lists of its files, too.
+    let stopped = daemon.kill();
+    let store = stopped.plan.store();
+    ["manifest", "manifest.copy"].iter().for_each(|name| fs::remove_file(store.join(name)).unwrap());
+    fs::remove_dir_all(store.join("base")).unwrap();
+    let (status, told) = ready(&stopped.start().await).await;
+    assert!(status == 503 && told.contains("`base/00000001.records` is missing"), "{status}: {told}");
 }
 
 /// A file of the truth: what is damaged of it is lost, and told.

@@ -171,10 +171,13 @@ impl PersonQuery {
             _ if contact.contains('@') => (SuppressionKind::Email, contact.to_owned()),
             _ => (SuppressionKind::Phone, contact.to_owned()),
         };
-        let digest = read(kind, &line).map_err(|message| match kind.of_line(&line) {
-            Some(_) => Failure::bad_request(format!("What you typed {message}.")),
-            None => Failure::bad_request(wanted(kind)),
-        })?;
+        let is_given = |name: &&str| !name.is_empty() && !name.contains(',');
+        let is_whole = kind == SuppressionKind::Person && names.iter().all(is_given);
+        let digest =
+            read(kind, &line).map_err(|message| match is_whole || kind.of_line(&line).is_some() {
+                true => Failure::bad_request(format!("What you typed {message}.")),
+                false => Failure::bad_request(wanted(kind)),
+            })?;
         let names = names[..2].iter().map(|name| (*name).to_owned()).collect();
         Ok(Some(Self { kind, digest, names }))
     }

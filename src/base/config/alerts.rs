@@ -197,7 +197,9 @@ impl MailSettings {
     fn fit(&self, rules: &mut CrossKeyChecks<'_>) {
         let MailServer { host, .. } = &self.server;
         if host.is_empty() {
-            return rules.want(false, &["alerts.mail.server"], || {
+            let keys =
+                ["server", "from", "to", "user", "password", "tls"].map(|key| format!("alerts.mail.{key}"));
+            return rules.want(false, &keys.each_ref().map(String::as_str), || {
                 format!("{SERVER}, so that mail is sent, got none")
             });
         }
@@ -208,7 +210,9 @@ impl MailSettings {
         for (key, is_given) in
             [("alerts.mail.from", !self.from.is_empty()), ("alerts.mail.to", !self.to.is_empty())]
         {
-            rules.want(is_given, &[key], || "must be set where a `server` is".to_owned());
+            rules.want(is_given, &[key, "alerts.mail.server"], || {
+                "must be set where a `server` is".to_owned()
+            });
         }
         let (set, lacking) = if self.user.is_none() { ("password", "user") } else { ("user", "password") };
         let go_together = self.user.is_some() == self.password.is_some();

@@ -1,6 +1,6 @@
 //! Merges the layers of the settings, and records the source of each key.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,14 @@ const DEFAULTS_FILE: &str = "config/default.toml";
 
 const PREFIX: &str = "OFFERD__";
 
+/// Prefix of other variables, and of settings with one underscore.
 const OTHERS: &str = "OFFERD_";
+
+/// The variables that are no settings.
+const KNOWN: [&str; 3] = ["OFFERD_CONFIG", "OFFERD_MASTER_KEY", "OFFERD_TOKEN"];
+
+/// Most letters that a misspelt name of a variable has more, fewer or other than the right one.
+const MISSPELT: usize = 2;
 
 pub(super) struct Layers {
     pub(super) merged: toml::Table,
@@ -32,6 +39,8 @@ pub(super) struct KeySources {
     variables: HashMap<String, String>,
     /// Keys whose default does not fit beside another key, which is to blame.
     pub(super) blamed: HashMap<String, String>,
+    /// Keys that variables set to a whole number of more digits than any setting takes.
+    too_long: HashSet<String>,
 }
 
 /// Prints nothing: only the settings may show values.
@@ -50,14 +59,26 @@ impl Layers {
         let source =
             file.map(|(path, text)| Source::parse(path, text)).transpose().map_err(|fault| vec![fault])?;
         let mut ours: HashMap<String, String> =
-            environment.into_iter().filter(|(name, _)| name.starts_with(OTHERS)).collect();
-        let variables = ours.keys().filter_map(|name| Some((key_of(name)?, name.clone()))).collect();
-        let mut places = KeySources { defaults, file: source, variables, blamed: HashMap::new() };
-        let misnamed = places.misnamed(ours.keys());
+            environment.into_iter().filter(|(name, _)| is_ours(name)).collect();
+        let (mut variables, mut twice) = (HashMap::new(), Vec::new());
+        let mut names: Vec<&String> = ours.keys().collect();
+        names.sort();
+        for name in names {
+            let Some(key) = key_of(name) else { continue };
+            if let Some(other) = variables.insert(key.clone(), name.clone()) {
+                let message = format!("is set twice: by `{other}` and `{name}`; keep `{}`", variable(&key));
+                twice.push(Fault::new(Some(PathBuf::from(name)), &key, message));
+            }
+        }
+        let too_long = |(name, text): (&String, &String)| Some(key_of(name)?).filter(|_| is_too_long(text));
+        let too_long = ours.iter().filter_map(too_long).collect();
+        let mut places = KeySources { defaults, file: source, variables, blamed: HashMap::new(), too_long };
+        let mut misnamed = places.misnamed(ours.keys());
         let is_misnamed =
             |name: &str| misnamed.iter().any(|fault| fault.file.as_deref() == Some(Path::new(name)));
         ours.retain(|name, _| name.starts_with(PREFIX) && !is_misnamed(name));
         places.variables.retain(|_, name| ours.contains_key(name));
+        misnamed.append(&mut twice);
 
         let mut builder = Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Toml));
         if let Some((_, text)) = file {
@@ -106,6 +127,11 @@ impl Layers {
     }
 }
 
+fn is_too_long(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    digits.bytes().all(|digit| digit.is_ascii_digit()) && !digits.is_empty() && text.parse::<i64>().is_err()
+}
+
 fn figure(text: &str) -> Option<toml::Value> {
     let truth = || text.to_ascii_lowercase().parse().map(toml::Value::Boolean);
     let number = || text.parse().ok().filter(|number: &f64| number.is_finite()).map(toml::Value::Float);
@@ -131,12 +157,34 @@ fn with_single_underscores(name: &str) -> String {
     name.to_uppercase().split('_').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_")
 }
 
+/// Whether a variable has one of our prefixes, in capitals or not.
+fn is_ours(name: &str) -> bool {
+    name.get(..OTHERS.len()).is_some_and(|start| start.eq_ignore_ascii_case(OTHERS))
+}
+
+/// The known variable, or those of settings, that a variable beyond [`PREFIX`] is a misspelling of.
+fn meant_by(name: &str, defaults: &Source) -> Vec<String> {
+    let bare = |name: &str| name.to_uppercase().replace('_', "");
+    let (upper, short) = (name.to_uppercase(), bare(name));
+    let is_near = |known: &&&str| {
+        let rest = short.strip_prefix(&bare(known));
+        rest == Some("FILE") || strsim::levenshtein(&short, &bare(known)) <= MISSPELT
+    };
+    let last = upper.strip_prefix(OTHERS).unwrap_or_default().to_lowercase();
+    let keys = defaults.keys().filter(|key| key.rsplit_once('.').is_some_and(|(_, rest)| rest == last));
+    let keys: BTreeSet<String> = keys.map(variable).collect();
+    match KNOWN.contains(&name) || !keys.is_empty() {
+        true => keys.into_iter().collect(),
+        false => KNOWN.iter().find(is_near).map(|known| (*known).to_owned()).into_iter().collect(),
+    }
+}
+
 /// The variables with one of our prefixes. Other variables may have any name and value.
 pub(super) fn environment(
     variables: impl Iterator<Item = (OsString, OsString)>,
 ) -> Result<Vec<(String, String)>, Vec<Fault>> {
     let ours = variables.filter(|(name, _)| {
-        let is_other = name.to_str().is_some_and(|name| name.starts_with(OTHERS));
+        let is_other = name.to_str().is_some_and(is_ours);
         is_other || name.to_string_lossy().starts_with(PREFIX)
     });
     let read = |(name, value): (OsString, OsString)| match (name.to_str(), value.into_string()) {
@@ -162,11 +210,17 @@ impl KeySources {
             let meant = right.get(&with_single_underscores(name)).filter(|_| !self.defaults.has(&key));
             let message = if let Some(meant) = meant {
                 format!(
-                    "has no effect: set `{meant}` with `{}`, with two underscores before each part",
+                    "has no effect: set `{meant}` with `{}`, in capitals and with two underscores before \
+                        each part",
                     variable(meant)
                 )
             } else if !name.starts_with(PREFIX) {
-                return None;
+                let meant = meant_by(name, &self.defaults);
+                if meant.is_empty() && !name.to_uppercase().starts_with(PREFIX) {
+                    return None;
+                }
+                let meant = if meant.is_empty() { vec![name.to_uppercase()] } else { meant };
+                format!("has no effect: did you mean `{}`?", meant.join("` or `"))
             } else if key.split('.').any(str::is_empty) {
                 format!(
                     "matches no setting: wanted `{PREFIX}SECTION__KEY`, such as `{}`",
@@ -194,6 +248,10 @@ impl KeySources {
 
     /// A fault at a key, at the place where it or the key to blame was last set, or else where its parent is.
     pub(super) fn fault(&self, key: &str, message: String) -> Fault {
+        let message = match self.too_long.contains(key) {
+            true => format!("must be a whole number of at most {} digits, got more", i64::MAX.ilog10()),
+            false => message,
+        };
         if let Some(other) = self.blamed.get(key) {
             return Fault { key: key.to_owned(), ..self.fault(other, message) };
         }

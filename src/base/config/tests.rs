@@ -169,9 +169,17 @@ fn a_variable_that_names_no_setting_is_told_with_the_right_name() {
         let wanted = "matches no setting: wanted `OFFERD__SECTION__KEY`, such as `OFFERD__API__LISTEN`";
         assert_eq!(one(name), [format!("{name}: {wanted}")]);
     }
-    for name in ["OFFERD_API_LISTEN", "OFFERD__API_LISTEN", "OFFERD_API__LISTEN", "OFFERD___API__LISTEN"] {
-        let wanted = "has no effect: set `api.listen` with `OFFERD__API__LISTEN`, with two underscores \
-            before each part";
+    for name in [
+        "OFFERD_API_LISTEN",
+        "OFFERD__API_LISTEN",
+        "OFFERD_API__LISTEN",
+        "OFFERD___API__LISTEN",
+        "offerd__api__listen",
+        "Offerd__API__LISTEN",
+        "offerd_api_listen",
+    ] {
+        let wanted = "has no effect: set `api.listen` with `OFFERD__API__LISTEN`, in capitals and with two \
+            underscores before each part";
         assert_eq!(one(name), [format!("{name}: {wanted}")]);
     }
     assert!(one("OFFERD_STORE_MASTER_KEY_FILE")[0].contains("`OFFERD__STORE__MASTER_KEY_FILE`"));
@@ -182,10 +190,57 @@ fn a_variable_that_names_no_setting_is_told_with_the_right_name() {
         "OFFERD_MASTER_KEY",
         "OFFERD_TEST_POSTGRES",
         "OFFERD_API_SERVICE_HOST",
-        "OFFERD_QUEUEING_TARGET",
+        "OFFERD_OVERLOAD_TARGET",
+        "OFFERD_PORT",
     ] {
         assert_eq!(one(name), <[String; 0]>::default(), "{name}");
     }
+    for (name, meant) in [
+        ("OFFERD_MASTERKEY", "`OFFERD_MASTER_KEY`"),
+        ("OFFERD_MASTER_KEYS", "`OFFERD_MASTER_KEY`"),
+        ("offerd_master_key", "`OFFERD_MASTER_KEY`"),
+        ("OFFERD_MASTER_KEY_FILE", "`OFFERD__STORE__MASTER_KEY_FILE`"),
+        ("OFFERD_CONFIG_FILE", "`OFFERD_CONFIG`"),
+        ("OFFERD_TOKENS", "`OFFERD_TOKEN`"),
+        (
+            "OFFERD_LISTEN",
+            "`OFFERD__ADMIN__LISTEN` or `OFFERD__API__LISTEN` or `OFFERD__INTEGRATIONS__LISTEN`",
+        ),
+        ("offerd__limits__no_such", "`OFFERD__LIMITS__NO_SUCH`"),
+    ] {
+        assert_eq!(one(name), [format!("{name}: has no effect: did you mean {meant}?")]);
+    }
+    let twice = [("OFFERD__API__LISTEN", "127.0.0.1:9000"), ("OFFERD__api__listen", "127.0.0.1:9001")];
+    let wanted = "OFFERD__api__listen: `api.listen` is set twice: by `OFFERD__API__LISTEN` and `OFFERD__api__listen`; \
+                  keep `OFFERD__API__LISTEN`";
+    assert_eq!(faults("", &twice), [wanted]);
+}
+
+/// Also where the other key has its default, which is right.
+#[test]
+fn a_fault_that_a_variable_causes_is_its_own() {
+    for (name, value, told) in [
+        (
+            "OFFERD__ALERTS__MAIL__SERVER",
+            "mail.example:25",
+            "`alerts.mail.from` must be set where a `server` is",
+        ),
+        ("OFFERD__ALERTS__MAIL__FROM", "offerd@shop.example", "`alerts.mail.server` must be"),
+        ("OFFERD__ALERTS__MAIL__TO", "ops@shop.example", "`alerts.mail.server` must be"),
+        ("OFFERD__API__LISTEN", "127.0.0.1:8082", "`admin.listen` is also the address of `api.listen`"),
+        ("OFFERD__STORE__ENGINE", "postgres", "`store.postgres.url` must be the address of the database"),
+        (
+            "OFFERD__LIMITS__BODY_BYTES",
+            "99999999999999999999",
+            "`limits.body_bytes` must be a whole number of at most 18 digits",
+        ),
+    ] {
+        let found = faults("", &[(name, value)]);
+        assert!(found.iter().any(|fault| fault.starts_with(&format!("{name}: {told}"))), "{name} {found:?}");
+        assert!(found.iter().all(|fault| fault.starts_with(name)), "{found:?}");
+    }
+    let named = [("OFFERD__API__VENDOR", "99999999999999999999")];
+    assert_eq!(faults("", &named), <[String; 0]>::default());
 }
 
 #[test]

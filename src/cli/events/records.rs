@@ -49,8 +49,8 @@ pub fn read<'f>(
     match format {
         EventFileFormat::Csv => csv_records(input, partner),
         EventFileFormat::Ndjson if is_one_document(&mut input)? => Err(
-            "it is one JSON document over several lines, neither CSV nor NDJSON (one object per line); `jq \
-                -c .` converts an object, `jq -c '.[]'` an array"
+            "it is one JSON document, neither CSV nor NDJSON (one object per line); `jq -c .` converts an \
+                object, `jq -c '.[]'` an array"
                 .to_owned(),
         ),
         EventFileFormat::Ndjson => {

@@ -31,7 +31,7 @@ use crate::records::loan_reports::LoanReports;
 use offerd_base::partner_health::{Health, Judgement};
 use offerd_base::telemetry::metrics::LIVE_TABLES;
 use offerd_base::telemetry::traces::Traces;
-use offerd_model::{BaseUrl, Lead, ProductType, Viewer};
+use offerd_model::{BaseUrl, ProductType, Viewer};
 use offerd_partners::ranking::RankedBy;
 use offerd_partners::{Book, Seat};
 use offerd_store::{Clock, Commit, CommitError, RecordLock, Tree};
@@ -123,13 +123,21 @@ impl MatchingEngine {
     }
 
     /// What keeps each seat from being asked, apart from counts: suppression lists and a live lead's share.
-    pub fn left_out(&self, test: bool, uuid: Uuid, lead: &Lead, seats: &[&Seat]) -> Vec<Option<Denied>> {
-        let (lists, digests) = (self.suppressions.now(), Digests::new(lead));
-        let against_all = lists.against_all(lead);
-        let against = |seat: &Seat| against_all.clone().or_else(|| lists.against(seat, &digests));
+    pub fn left_out(
+        &self,
+        test: bool,
+        uuid: Uuid,
+        digests: &Digests,
+        seats: &[&Seat],
+    ) -> Vec<Option<Denied>> {
+        let lists = self.suppressions.now();
+        let against_all = lists.against_all(digests);
+        let against = |seat: &Seat| against_all.clone().or_else(|| lists.against(seat, digests));
         let left_out = seats.iter().map(|seat| match against(seat) {
             Some(SuppressionReason::Listed(_) | SuppressionReason::LeftAlone) => Some(Denied::Suppressed),
-            Some(SuppressionReason::Missing(_) | SuppressionReason::Locked(_)) => Some(Denied::ListMissing),
+            Some(
+                SuppressionReason::Missing(_) | SuppressionReason::Locked(_) | SuppressionReason::Unreadable,
+            ) => Some(Denied::ListMissing),
             None => (!test && !seat.is_in_share(uuid)).then_some(Denied::Share),
         });
         left_out.collect()

@@ -237,7 +237,7 @@ impl Matchmaker {
         };
         let configuration = self.engine.configuration();
         let rules = &configuration.rules;
-        let grown = consents::kept(&earlier, grown, rules.consents_kept_per_lead);
+        let grown = contacts::kept(&earlier, consents::kept(&earlier, grown, rules.consents_kept_per_lead));
         let bytes = |record| codec::encode_json(record).len();
         if bytes(&grown) > rules.bytes_per_lead.max(bytes(&earlier)) {
             return Err(LeadRefusal::TooLarge(rules.bytes_per_lead).counted("lead_too_large"));
@@ -298,6 +298,7 @@ impl Matchmaker {
             bands: record.bands,
             ranked_by,
             lead: Arc::new(std::mem::take(&mut record.lead)),
+            earlier_digests: std::mem::take(&mut record.earlier_digests),
             fits: seating.plan.fits.into_iter().map(Some).collect(),
             calls: HashMap::new(),
             first: Some(FirstWrite { lead, until, acknowledged }),
@@ -317,7 +318,7 @@ impl Matchmaker {
         };
         let head = Arc::clone(stored.head());
         // Without its lead no partner can be asked, but the table still completes.
-        let record = reading::lead(&self.engine.records.store, head.lead).ok().flatten();
+        let mut record = reading::lead(&self.engine.records.store, head.lead).ok().flatten();
 
         let configuration = self.engine.configuration();
         let facts = record.as_ref().map(|record| reading::facts(record, Utc::now()));
@@ -334,6 +335,10 @@ impl Matchmaker {
         let start = Start {
             lead_created_at: record.as_ref().map_or(head.created_at, |record| record.created_at),
             bands: record.as_ref().map(|record| record.bands).unwrap_or_default(),
+            earlier_digests: record
+                .as_mut()
+                .map(|record| std::mem::take(&mut record.earlier_digests))
+                .unwrap_or_default(),
             lead: Arc::new(record.map(|record| record.lead).unwrap_or_default()),
             fits: fits.collect(),
             ranked_by: self.engine.ranked_by(head.company, head.test, named),

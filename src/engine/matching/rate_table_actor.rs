@@ -32,7 +32,7 @@ use crate::rate_table::table::Table;
 use crate::records::writing::LeadCommit;
 use offerd_base::config::MatchingSettings;
 use offerd_base::telemetry::traces::LeadTrace;
-use offerd_model::{CreditBands, Lead};
+use offerd_model::{CreditBands, Lead, SuppressionDigest, SuppressionKind};
 use offerd_partners::Fit;
 use offerd_partners::ranking::RankedBy;
 use offerd_store::CommitError;
@@ -43,6 +43,8 @@ pub struct Start {
     pub configuration: Arc<Configuration>,
     /// The lead as sent to partners.
     pub lead: Arc<Lead>,
+    /// By what suppression lists named its people before it grew.
+    pub earlier_digests: Vec<(SuppressionKind, SuppressionDigest)>,
     /// When the lead was made, Unix milliseconds.
     pub lead_created_at: i64,
     /// Maps scores to ratings.

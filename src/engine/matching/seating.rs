@@ -6,6 +6,7 @@ use metrics::counter;
 use super::configuration::Configuration;
 use super::engine::MatchingEngine;
 use super::limiter::LimiterRound;
+use super::suppressions::Digests;
 use crate::rate_table::denied::Denied;
 use crate::rate_table::record::{ExcludedSeat, MAX_KEPT_OUT};
 use crate::rate_table::seating::SeatingPlan;
@@ -36,7 +37,8 @@ impl Seating {
         let (book, most) = (&configuration.book, configuration.rules.matching.partners_per_lead);
         let mut round = None;
         let judge = |seats: &[&Seat]| {
-            let left_out = engine.left_out(record.test, record.uuid, &record.lead, seats);
+            let digests = Digests::with_earlier(&record.lead, &record.earlier_digests);
+            let left_out = engine.left_out(record.test, record.uuid, &digests, seats);
             let (counted, verdicts) = engine.limiter.admit(record.test, record.uuid, most, seats, &left_out);
             round = Some(counted);
             verdicts

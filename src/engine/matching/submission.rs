@@ -47,6 +47,7 @@ impl Submission {
             first_table: None,
             consents_stated_at: None,
             earlier_consents: Vec::new(),
+            earlier_digests: Vec::new(),
             experiments: BTreeMap::new(),
             lead,
         }

@@ -10,7 +10,7 @@ use parking_lot::{Mutex, RwLock};
 use serde::{Deserialize, Serialize};
 
 use offerd_base::telemetry::metrics::SUPPRESSION_ENTRIES;
-use offerd_model::{Lead, SuppressionDigest, SuppressionKind};
+use offerd_model::{Lead, SuppressionDigest, SuppressionKind, has_unreadable_name};
 use offerd_partners::Seat;
 use offerd_store::left_alone::{EVERYWHERE, MAY_LACK, OptOuts, SuppressionDoubt};
 use offerd_store::suppressions::{SuppressionList, SuppressionLists};
@@ -54,6 +54,8 @@ pub enum SuppressionReason {
     Missing(String),
     /// The person opted out of all partners.
     LeftAlone,
+    /// Letters of the person's name are lost, so no list of names can be proved to lack it.
+    Unreadable,
     /// There are opt-outs, but the key is missing, or damage or a salvage may have lost some; a sentence.
     Locked(String),
 }
@@ -62,6 +64,8 @@ pub enum SuppressionReason {
 #[derive(Debug)]
 pub struct Digests<'l> {
     lead: &'l Lead,
+    /// Those of the lead before it grew.
+    earlier: &'l [(SuppressionKind, SuppressionDigest)],
     by_kind: [OnceCell<Vec<SuppressionDigest>>; SuppressionKind::ALL.len()],
 }
 
@@ -76,6 +80,9 @@ pub struct ListMembership {
     /// Whether the person opted out of all partners.
     #[serde(default)]
     pub left_alone: bool,
+    /// The lists that may have the person, since letters of their name are lost; [`EVERYWHERE`] for opt-outs.
+    #[serde(default)]
+    pub uncertain: Vec<String>,
 }
 
 impl Suppressions {
@@ -157,12 +164,17 @@ impl SuppressionSnapshot {
     }
 
     /// What keeps every partner from being asked about a person.
-    pub fn against_all(&self, lead: &Lead) -> Option<SuppressionReason> {
+    pub fn against_all(&self, digests: &Digests) -> Option<SuppressionReason> {
         if let Some(told) = self.locked() {
             return Some(SuppressionReason::Locked(told.to_owned()));
         }
-        let asked = |kind: SuppressionKind| self.left_alone.has_any(kind, &kind.normal_of_lead(lead));
-        SuppressionKind::ALL.into_iter().any(asked).then_some(SuppressionReason::LeftAlone)
+        let asked =
+            |(list, _): (&SuppressionList, usize)| self.left_alone.has_any(list.kind, digests.of(list.kind));
+        let may_have = |(list, _): (&SuppressionList, usize)| digests.may_be_on(list);
+        match self.left_alone.all().any(asked) {
+            true => Some(SuppressionReason::LeftAlone),
+            false => self.left_alone.all().any(may_have).then_some(SuppressionReason::Unreadable),
+        }
     }
 
     /// What keeps this partner from being asked about a person.
@@ -170,9 +182,11 @@ impl SuppressionSnapshot {
         if self.may_lack && !seat.identity.suppress.is_empty() {
             return Some(SuppressionReason::Locked(MAY_LACK.to_owned()));
         }
-        SuppressionReason::by(seat, |name| {
+        let by = SuppressionReason::by(seat, |name| {
             self.named.get(name).map(|list| list.has_any(digests.of(list.about.kind)))
-        })
+        });
+        let may_have = |name: &String| digests.may_be_on(&self.named[name].about);
+        by.or_else(|| seat.identity.suppress.iter().any(may_have).then_some(SuppressionReason::Unreadable))
     }
 
     /// The first list that a partner names and that is missing.
@@ -184,8 +198,16 @@ impl SuppressionSnapshot {
     pub fn naming(&self, digests: &Digests) -> ListMembership {
         let is_on = |list: &LoadedList| list.has_any(digests.of(list.about.kind));
         let listed = self.named.iter().filter(|(_, list)| is_on(list)).map(|(name, _)| name.clone());
-        let left_alone = self.against_all(digests.lead) == Some(SuppressionReason::LeftAlone);
-        ListMembership { listed: listed.collect(), known: self.named.keys().cloned().collect(), left_alone }
+        let against_all = self.against_all(digests);
+        let uncertain = self.named.values().filter(|list| digests.may_be_on(&list.about));
+        let uncertain = uncertain.map(|list| list.about.name.clone());
+        let everywhere = (against_all == Some(SuppressionReason::Unreadable)).then(|| EVERYWHERE.to_owned());
+        ListMembership {
+            listed: listed.collect(),
+            known: self.named.keys().cloned().collect(),
+            left_alone: against_all == Some(SuppressionReason::LeftAlone),
+            uncertain: uncertain.chain(everywhere).collect(),
+        }
     }
 
     /// Every list with its number of entries.
@@ -208,11 +230,23 @@ impl LoadedList {
 impl<'l> Digests<'l> {
     /// The digests of a lead's person.
     pub fn new(lead: &'l Lead) -> Self {
-        Self { lead, by_kind: Default::default() }
+        Self::with_earlier(lead, &[])
+    }
+
+    /// The digests of a lead's people, also of those that it named before it grew.
+    pub fn with_earlier(lead: &'l Lead, earlier: &'l [(SuppressionKind, SuppressionDigest)]) -> Self {
+        Self { lead, earlier, by_kind: Default::default() }
     }
 
     fn of(&self, kind: SuppressionKind) -> &[SuppressionDigest] {
-        self.by_kind[kind as usize].get_or_init(|| kind.of_lead(self.lead))
+        let earlier = self.earlier.iter().filter(|(of, _)| *of == kind).map(|(_, digest)| *digest);
+        self.by_kind[kind as usize]
+            .get_or_init(|| kind.of_lead(self.lead).into_iter().chain(earlier).collect())
+    }
+
+    /// Whether a list may have somebody of the lead although no digest is on it.
+    fn may_be_on(&self, list: &SuppressionList) -> bool {
+        list.kind == SuppressionKind::Person && has_unreadable_name(self.lead)
     }
 }
 
@@ -222,7 +256,11 @@ impl ListMembership {
         if self.left_alone {
             return Some(SuppressionReason::LeftAlone);
         }
-        SuppressionReason::by(seat, |name| self.known.contains(name).then(|| self.listed.contains(name)))
+        let by =
+            SuppressionReason::by(seat, |name| self.known.contains(name).then(|| self.listed.contains(name)));
+        let named = || seat.identity.suppress.iter().map(String::as_str).chain([EVERYWHERE]);
+        let is_uncertain = |name: &str| self.uncertain.iter().any(|list| list == name);
+        by.or_else(|| named().any(is_uncertain).then_some(SuppressionReason::Unreadable))
     }
 }
 
@@ -242,6 +280,10 @@ impl SuppressionReason {
                 ("a person on none of its suppression lists", format!("one who is on `{name}`"))
             }
             Self::LeftAlone => ("a person who has not opted out", "one who opted out".to_owned()),
+            Self::Unreadable => (
+                "a name that can be compared with suppression lists",
+                "one that has lost letters (`?`, `\u{fffd}`) or has an escape in their place".to_owned(),
+            ),
             Self::Locked(told) => ("the opt-out list and its key", told.clone()),
             Self::Missing(name) => (
                 "every suppression list of its file",

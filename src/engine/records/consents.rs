@@ -57,6 +57,7 @@ mod tests {
             first_table: None,
             consents_stated_at: None,
             earlier_consents: Vec::new(),
+            earlier_digests: Vec::new(),
             experiments: BTreeMap::new(),
             lead: Lead::read(lead.as_bytes()).unwrap(),
         }

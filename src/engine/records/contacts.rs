@@ -29,6 +29,22 @@ pub fn found_by(store: &Store, record: &LeadRecord) -> Option<Commit> {
     (!contacts.is_empty()).then(|| contacts.iter().fold(Commit::new().about(record.uuid), found_by))
 }
 
+/// A lead that has grown, keeping the digests that name its people as it gave them before, so that no merge
+/// undoes an opt-out.
+#[must_use]
+pub fn kept(earlier: &LeadRecord, grown: LeadRecord) -> LeadRecord {
+    let digests = |lead: &Lead| -> Vec<(SuppressionKind, SuppressionDigest)> {
+        let of_kind =
+            |kind: SuppressionKind| kind.of_lead(lead).into_iter().map(move |digest| (kind, digest));
+        SuppressionKind::ALL.into_iter().flat_map(of_kind).collect()
+    };
+    let now = digests(&grown.lead);
+    let mut earlier_digests = digests(&earlier.lead);
+    earlier_digests.extend_from_slice(&earlier.earlier_digests);
+    earlier_digests.retain(|digest| !now.contains(digest));
+    LeadRecord { earlier_digests, ..grown }
+}
+
 /// The commit of a lead that has grown, which also indexes its new contacts; the earlier ones stay.
 pub fn grown(store: &Store, (earlier, grown): (&LeadRecord, &LeadRecord)) -> Commit {
     let known = contacts(store, &earlier.lead);

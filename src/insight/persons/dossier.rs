@@ -188,7 +188,11 @@ pub fn dossier(engine: &MatchingEngine, lead: Uuid) -> Result<Option<AccessExpor
         offer_displays: reading::of_scan::<OfferDisplay>(store, Tree::OfferDisplays, displays).collect(),
         visits: visits.filter(|visit| Some(visit.session_uuid) == session).collect(),
         prefills: prefills_of(store, record.company, |of| of == lead).map(|(_, prefill)| prefill).collect(),
-        suppression_lists: engine.suppressions.now().naming(&Digests::new(&record.lead)).listed,
+        suppression_lists: engine
+            .suppressions
+            .now()
+            .naming(&Digests::with_earlier(&record.lead, &record.earlier_digests))
+            .listed,
         lead: record,
     }))
 }

@@ -135,6 +135,7 @@ mod tests {
             first_table: None,
             consents_stated_at: None,
             earlier_consents: Vec::new(),
+            earlier_digests: Vec::new(),
             experiments: std::collections::BTreeMap::new(),
             lead: Lead::read(br#"{"personalInformation": {"email": "ada@example.com"}}"#).unwrap(),
         }

@@ -33,17 +33,30 @@ pub fn nearest_encoding(name: &str) -> Option<String> {
 pub const UNREADABLE: char = '\u{ffff}';
 
 /// How files begin that are no text, and what to do about each.
-const NO_TEXTS: [(&[u8], &str); 3] = [
+const NO_TEXTS: [(&[u8], &str); 10] = [
     (
         b"PK\x03\x04",
         "it is a workbook (.xlsx) or another ZIP archive; save the sheet as CSV UTF-8, or unpack it",
     ),
     (b"\xd0\xcf\x11\xe0", "it is a workbook (.xls); save the sheet as CSV UTF-8"),
     (b"\x1f\x8b", "it is compressed by gzip; unpack it"),
+    (b"\xfd7zXZ\0", "it is compressed by xz; unpack it"),
+    (b"\x28\xb5\x2f\xfd", "it is compressed by zstd; unpack it"),
+    (b"BZh", "it is compressed by bzip2; unpack it"),
+    (b"7z\xbc\xaf\x27\x1c", "it is a 7z archive; unpack it"),
+    (b"Rar!\x1a\x07", "it is a RAR archive; unpack it"),
+    (b"%PDF-", "it is a PDF document; export its data as CSV UTF-8"),
+    (b"{\\rtf", "it is an RTF document; save its data as CSV UTF-8"),
 ];
 
+/// How pages of HTML and XML begin, which some programs save as `.xls`.
+const PAGES: [&[u8]; 5] = [b"<!doctype", b"<html", b"<head", b"<table", b"<?xml"];
+
+const PAGE: &str = "it is a page of HTML or XML, as some programs save a workbook (.xls); open it as a spreadsheet, and save the sheet \
+                    as CSV UTF-8";
+
 /// Bytes by which a file is known that is no text.
-const BEGINNING: usize = 4;
+const BEGINNING: usize = 16;
 
 /// The text of a file in UTF-8: by its mark, or in the caller's encoding, or as UTF-8. Unreadable bytes
 /// become [`UNREADABLE`]. A file that is no text, or UTF-16 without a mark, is an error that names it.
@@ -106,7 +119,9 @@ fn no_text(start: &[u8], encoding: Encoding) -> Option<&'static str> {
         _ => None,
     };
     let archive = NO_TEXTS.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, found)| *found);
-    archive.or(unmarked.filter(|_| encoding.is_ascii_compatible()))
+    let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start().to_ascii_lowercase();
+    let page = PAGES.iter().any(|tag| text.starts_with(tag)).then_some(PAGE);
+    archive.or(page).or(unmarked.filter(|_| encoding.is_ascii_compatible()))
 }
 
 impl<R: Read> BufRead for Decoded<R> {
@@ -204,7 +219,13 @@ impl<R: Read> TextLines<R> {
             Err("has letters garbled by a program that read UTF-8 as windows-1252 (`ü` becomes `Ã¼`); \
                 export it again, as UTF-8"
                 .to_owned())
-        } else if text.contains(|letter: char| letter.is_control() && letter != '\t') {
+        } else if let Some(letter) = text.chars().find(|letter| letter.is_ascii_control() && *letter != '\t')
+        {
+            Err(format!(
+                "has the control character U+{:04X}, which is no letter; take it out, or export it again",
+                u32::from(letter)
+            ))
+        } else if text.contains(char::is_control) {
             Err("has control characters, as programs make of `’` when they read windows-1252 as Latin-1; \
                 export it again, as UTF-8"
                 .to_owned())

@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use crate::codec;
 use offerd_model::{
-    CreditBands, EventType, Lead, LeadLegalInformation, ProductSubType, ProductType, RejectReason, TokenKind,
-    record,
+    CreditBands, EventType, Lead, LeadLegalInformation, ProductSubType, ProductType, RejectReason,
+    SuppressionDigest, SuppressionKind, TokenKind, record,
 };
 
 record! { plain
@@ -62,6 +62,9 @@ record! { plain
         /// Its earlier consents, oldest first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         earlier_consents: Vec<StatedConsents>,
+        /// By what suppression lists named its people before it grew, where that is no longer in the lead.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        earlier_digests: Vec<(SuppressionKind, SuppressionDigest)>,
         /// Its variant of each experiment that applied when it was accepted, by the name of the rule.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         experiments: BTreeMap<String, String>,

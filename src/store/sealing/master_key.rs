@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::{env, fmt};
 
+use rustix::fs::{Access, access};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
@@ -183,15 +184,23 @@ impl MasterKey {
     }
 }
 
-/// `file`, unless the store is a mounted volume: a file beside that would not be persisted.
+/// `file`, if a key may be created there beside the store.
+///
+/// # Errors
+/// The store is a mounted volume, where a file beside it would not be persisted, or its directory is not
+/// writable.
 pub(crate) fn kept_beside(
     store: &Path,
     file: PathBuf,
     setting: &'static str,
 ) -> Result<PathBuf, MasterKeyError> {
-    match disk::is_mount(store) {
-        true => Err(MasterKeyError::BesideMount { store: store.to_owned(), file, setting }),
-        false => Ok(file),
+    if disk::is_mount(store) {
+        return Err(MasterKeyError::BesideMount { store: store.to_owned(), file, setting });
+    }
+    let parent = disk::parent_of(&file);
+    match access(parent, Access::WRITE_OK | Access::EXEC_OK) {
+        Err(error) if parent.is_dir() => Err(MasterKeyError::Unmade { file, error: error.into() }),
+        _ => Ok(file),
     }
 }
 

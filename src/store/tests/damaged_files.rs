@@ -267,6 +267,25 @@ fn a_volume_that_is_gone_with_both_manifests_is_told() {
     killed.look("volume 2 and the manifests deleted", Path::new("volumes/2"));
 }
 
+/// After a crash and after an orderly stop, when no journal knows the files of the base.
+#[test]
+fn a_base_that_is_gone_with_both_manifests_is_lost() {
+    let killed = Killed::new();
+    let store = killed.directory.path();
+    for is_closed in [false, true] {
+        killed.with(Path::new("none"), None);
+        if is_closed {
+            drop(Store::open_inline_with(&killed.hourly.options).unwrap());
+        }
+        for name in ["manifest", "manifest.copy"] {
+            fs::remove_file(store.join(name)).unwrap();
+        }
+        fs::remove_dir_all(store.join("base")).unwrap();
+        let lost = Store::open_inline_with(&killed.hourly.options).unwrap().lost_base();
+        assert!(lost.is_some_and(|lost| lost.file.starts_with("base/")), "{is_closed}");
+    }
+}
+
 /// When a store is closed, the files of the journal are removed one by one, and a power cut may keep any of
 /// them. Nothing in a file older than the record files may be taken for newer.
 #[test]

@@ -107,12 +107,6 @@ fn encodings() -> Vec<File> {
             ],
             "two exports in one sheet, of which one was spoilt",
         ),
-        file(
-            "1,O\u{92}Neil\n2,a\u{7f}\n3,a\u{1a}\n4,y\n",
-            &["2! control characters", "3! control characters", "4! control characters", "5: 4|y"],
-            "windows-1252 that was saved as Latin-1, and a dump of a terminal",
-        ),
-        file("1,\0\n2,y\n", &["2! zero bytes", "3: 2|y"], "a dump of a database"),
         whole(&marked, &["2: 1|Zoë"], "Unicode text of a spreadsheet, and what PowerShell redirects"),
         whole(&other_end, &["2: 1|Zoë"], "the same of an older machine"),
         named(
@@ -126,6 +120,22 @@ fn encodings() -> Vec<File> {
         ),
         whole(b"a,b\r1,x\r2,y\r", &["2: 1|x", "3: 2|y"], "CSV (Macintosh)"),
         whole(b"a,b\r\n1,\"x\r\n\"\r\n2,y\r\n", &["2: 1|x", "4: 2|y"], "line ends of Windows within a cell"),
+    ]
+}
+
+fn control_characters() -> Vec<File> {
+    vec![
+        file(
+            "1,O\u{92}Neil\n2,a\u{7f}\n3,a\u{1a}\n4,y\n",
+            &[
+                "2! control characters, as programs make of `’`",
+                "3! the control character U+007F, which is no letter",
+                "4! the control character U+001A",
+                "5: 4|y",
+            ],
+            "windows-1252 that was saved as Latin-1, and a dump of a terminal",
+        ),
+        file("1,\0\n2,y\n", &["2! zero bytes", "3: 2|y"], "a dump of a database"),
     ]
 }
 
@@ -199,7 +209,7 @@ fn told(row: CsvRow) -> String {
 #[test]
 fn every_row_is_read_as_it_is_meant_or_named_by_its_line() {
     for File { bytes, named, read, seen } in
-        [quotation_marks(), encodings(), spreadsheets()].into_iter().flatten()
+        [quotation_marks(), encodings(), control_characters(), spreadsheets()].into_iter().flatten()
     {
         let named = named.map(|name| encoding(name).unwrap());
         let mut rows = CsvRows::new(TextLines::new(decoded(&bytes[..], named), "save it as UTF-8"), None);
@@ -226,10 +236,21 @@ fn every_row_is_read_as_it_is_meant_or_named_by_its_line() {
 #[test]
 fn a_file_that_is_no_text_is_named_with_what_to_do() {
     let (little, big) = (utf_16("a,b\n", u16::to_le_bytes), utf_16("a,b\n", u16::to_be_bytes));
-    let files: [(&[u8], &str); 5] = [
+    let files: [(&[u8], &str); 16] = [
         (b"PK\x03\x04\x14\0", "a workbook (.xlsx) or another ZIP archive; save the sheet as CSV UTF-8"),
         (b"\xd0\xcf\x11\xe0\xa1", "a workbook (.xls); save the sheet as CSV UTF-8"),
         (b"\x1f\x8b\x08", "compressed by gzip; unpack it"),
+        (b"\xfd7zXZ\0\0\x04", "compressed by xz; unpack it"),
+        (b"\x28\xb5\x2f\xfd\x24", "compressed by zstd; unpack it"),
+        (b"BZh91AY&SY", "compressed by bzip2; unpack it"),
+        (b"7z\xbc\xaf\x27\x1c\0", "a 7z archive; unpack it"),
+        (b"Rar!\x1a\x07\0", "a RAR archive; unpack it"),
+        (b"%PDF-1.7\n", "a PDF document; export its data as CSV UTF-8"),
+        (b"{\\rtf1\\ansi", "an RTF document; save its data as CSV UTF-8"),
+        (b"<html><body><table>", "a page of HTML or XML"),
+        (b"\xef\xbb\xbf\r\n<!DOCTYPE html>", "a page of HTML or XML"),
+        (b"<TABLE><tr>", "a page of HTML or XML"),
+        (b"<?xml version=", "a page of HTML or XML"),
         (&little, "UTF-16 without a mark; save it as UTF-8, or give `--encoding utf-16le`"),
         (&big, "UTF-16 without a mark; save it as UTF-8, or give `--encoding utf-16be`"),
     ];
@@ -384,10 +405,11 @@ fn what_a_spreadsheet_makes_of_a_report_is_read_or_named_by_its_column() {
 }
 
 /// A file of reports in a format, and what is said of it.
-const REPORTS: [(&str, &str, &str); 6] = [
+const REPORTS: [(&str, &str, &str); 7] = [
     ("csv", "transactionId,eventType\n", "has no record, so nothing is imported"),
     ("csv", "transactionId,eventType\n,\n\n", "has no record, so nothing is imported"),
     ("ndjson", "\n", "has no record, so nothing is imported"),
+    ("ndjson", "[{\"transactionId\":\"T\"}]\n", "it is one JSON document, neither CSV nor NDJSON"),
     (
         "ndjson",
         "{\"payoutInCent\":1}",
@@ -446,7 +468,7 @@ const LISTS: [List; 15] = [
     List {
         bytes: b"Ada,Lovelace,12/10/1985\nAda,Lovelace,10-12-25\nAda,Lovelace,1985-12-10 00:00:00\n",
         words: &["person"],
-        told: &[":1: must be a day of birth in the third column", ":2: must be a day of birth"],
+        told: &[":1: must be names with a day of birth", ":2: must be names with a day of birth"],
         entries: 1,
     },
     List {
@@ -482,7 +504,7 @@ const LISTS: [List; 15] = [
     List {
         bytes: b"William,King,2985-02-21\n\xe2\x80\x9cWilliam\xe2\x80\x9d,King,1985-02-21\n",
         words: &["person"],
-        told: &[":1: must be a day of birth in the third column that is not in the future"],
+        told: &[":1: must be names with a day of birth that is not in the future"],
         entries: 1,
     },
     List {
@@ -494,7 +516,7 @@ const LISTS: [List; 15] = [
     List {
         bytes: b"William,King,1899-12-31\n'William',King,1985-02-21\nWilliam,King,1985-02-21\n",
         words: &["person"],
-        told: &[":1: must be a day of birth in the third column from 1900-01-01 on"],
+        told: &[":1: must be names with a day of birth from 1900-01-01 on"],
         entries: 1,
     },
     List {
@@ -601,10 +623,7 @@ const PERSONS: [(&str, Option<&str>); 7] = [
     ("\u{201c}Opt\u{201d}, \u{201c}Eleven\u{201d}, 1976-01-05", None),
     ("Opt; Eleven; 1976-01-05", None),
     ("Opt, Eleven", Some("--person has 2 fields, wants 3; it must be first name")),
-    (
-        "Opt, Eleven, 2976-01-05",
-        Some("--person must be a day of birth in the third column that is not in the future"),
-    ),
+    ("Opt, Eleven, 2976-01-05", Some("--person must be names with a day of birth that is not in the future")),
     ("Opt, El\u{c3}\u{a9}ven, 1976-01-05", Some("--person has letters garbled by a program")),
     ("Opt, El&eacute;ven, 1976-01-05", Some("--person must be names as people write them")),
     ("Opt, Eleven, 1976-01-05\nAda, King, 1985-12-10", Some("--person must be first name")),

@@ -173,3 +173,18 @@ fn the_type_of_a_setting_decides_how_its_variable_is_read() {
     let database = of(&variables).unwrap().store.postgres.expect("it has an address");
     assert_eq!((database.node_name.as_deref(), database.connections), (Some("12e45678"), 7));
 }
+
+/// As a unit file leaves it that has `Environment=OFFERD_CONFIG=`.
+#[test]
+fn an_empty_name_of_the_settings_file_is_told_as_that() {
+    let plan = Daemon::with_partners(vec![partner("bank").savings("")]);
+    for command in [&["check"][..], &["token", "list"]] {
+        let output = plan.command(command).env("OFFERD_CONFIG", "").output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{command:?}: {told}");
+        assert!(
+            told.contains("names no file") && told.contains("leave out `--config` and OFFERD_CONFIG"),
+            "{told}"
+        );
+    }
+}

@@ -19,6 +19,7 @@ use crate::matching::partner_actor::{PartnerActor, RequestOffers, catalog_answer
 use crate::matching::prepared::PreparedRequests;
 use crate::matching::question::LeadQuestion;
 use crate::matching::replies::SeatReplies;
+use crate::matching::suppressions::Digests;
 use crate::matching::trigger::Trigger;
 use crate::rate_table::machine::TableEvent;
 use crate::rate_table::outcome::{AskFailure, Outcome};
@@ -165,7 +166,8 @@ impl RateTableActor {
         let (seats, fits): (Vec<usize>, Vec<&Fit>) = in_book.unzip();
         let judged: Vec<&Seat> = fits.iter().map(|fit| &*fit.seat).collect();
         let (engine, head) = (&self.engine, self.shown().head());
-        let left_out = engine.left_out(head.test, head.lead, &self.start.lead, &judged);
+        let digests = Digests::with_earlier(&self.start.lead, &self.start.earlier_digests);
+        let left_out = engine.left_out(head.test, head.lead, &digests, &judged);
         let (round, verdicts) = engine.limiter.admit(head.test, head.lead, judged.len(), &judged, &left_out);
         let verdicts: Vec<_> = seats.into_iter().zip(verdicts).collect();
         for (seat, _) in verdicts.iter().filter(|(_, verdict)| *verdict != Verdict::Asked) {

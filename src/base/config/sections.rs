@@ -512,6 +512,17 @@ impl MatchingSettings {
     pub const DEADLINE_MIN: Duration = Duration::from_millis(10);
     /// The longest deadline that may be configured.
     pub const DEADLINE_MAX: Duration = Duration::from_secs(300);
+
+    /// Kept back from each partner's budget: `response_margin`, at most a tenth of the deadline.
+    pub fn margin(&self) -> Duration {
+        self.response_margin.min(self.deadline / 10)
+    }
+
+    /// The shortest deadline under which partners are asked with these other rules, in whole milliseconds.
+    pub fn least_deadline(&self) -> Duration {
+        let least = (self.response_margin + self.least_budget).min(self.least_budget * 10 / 9);
+        Duration::from_millis(least.as_micros().div_ceil(1000) as u64)
+    }
 }
 
 impl ReportSettings {

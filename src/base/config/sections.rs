@@ -245,6 +245,8 @@ table! {
         max_ejected_percent: u8 = count(0, 100) => reloadable,
         /// Breakers only count and log; they eject nothing.
         simulate_only: bool => reloadable,
+        /// Longest time for which an open breaker lets no call through.
+        breaker_ceiling: Duration = span(SECOND, 5 * MINUTE) => reloadable,
     }
 
     /// `[engine]`

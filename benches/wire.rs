@@ -40,7 +40,11 @@ fn main() {
     let url = format!("http://{server}/offers");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
-        let wire = Wire::new(PanelRules { max_ejected_percent: 50, simulate_only: false });
+        let wire = Wire::new(PanelRules {
+            max_ejected_percent: 50,
+            simulate_only: false,
+            open_ceiling: Duration::MAX,
+        });
         let endpoints: Vec<Endpoint> = (0..PARTNERS).map(|number| endpoint(&wire, number)).collect();
         let bare: Vec<Bare> = (0..PARTNERS).map(|_| bare_client()).collect();
         // Opens the connections in advance.
@@ -103,7 +107,7 @@ async fn through_lane(endpoint: &Endpoint, url: &str) {
     let call = Call { method: Method::POST, url: url.to_owned(), headers, body, idempotent: false };
     let reply = endpoint.call(call, Instant::now() + Duration::from_secs(30)).await.expect("a reply");
     assert_eq!(reply.body.len(), ANSWER.len());
-    endpoint.judged(true);
+    endpoint.judged(None);
 }
 
 type Bare = Client<HttpConnector, Full<Bytes>>;

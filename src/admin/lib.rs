@@ -216,6 +216,7 @@ const ROUTES: &[AdminRoute] = routes! {
     GET "/partners/timing" Confidential All [partners::timing] "Reports the response times of partners.";
     POST "/partners/pause" Confidential All [partners::pause] "Pauses a partner.";
     POST "/partners/resume" Confidential All [partners::resume] "Ends a pause.";
+    POST "/partners/probe" Confidential All [partners::probe] "Lets the next calls through an open breaker.";
     GET "/suppressions" Confidential All [suppressions::list] "Lists suppression lists.";
     POST "/suppressions" Confidential All [suppressions::add] "Adds to a suppression list.";
     POST "/suppressions/naming" Confidential All [suppressions::naming]

@@ -1,4 +1,5 @@
-//! `GET /partners`, `GET /partners/timing`, `POST /partners/pause` and `/resume` for `offerd partners`.
+//! `GET /partners`, `GET /partners/timing`, `POST /partners/pause`, `…/resume` and `…/probe` for
+//! `offerd partners`.
 
 use std::cmp::Reverse;
 
@@ -6,6 +7,7 @@ use super::prelude::*;
 use offerd_engine::matching::limiter::State;
 use offerd_engine::matching::pausing::{self, Pausable};
 use offerd_insight::hindsight::timing::timings;
+use offerd_model::ProductType;
 use offerd_store::pauses::{Pause, ResumeResult};
 use offerd_web::query;
 
@@ -28,13 +30,12 @@ pub(super) async fn timing(context: Context) -> Result<Reply> {
 operations! {
     pause(context, what: Pausable) => paused(&context.app, &what, &AuditActor::of_command(&context)).await?;
     resume(context, what: Pausable) => resumed(&context.app, &what, &AuditActor::of_command(&context)).await?;
+    probe(context, what: Pausable) => probed(&context.app, &what, &AuditActor::of_command(&context)).await?;
 }
 
 /// Pauses a partner or product type of the book, until it is resumed.
 pub(super) async fn paused(app: &AdminState, what: &Pausable, actor: &AuditActor) -> Result<Pause> {
-    if let Some((attribute, fault)) = what.fault(&app.engine.book()) {
-        return Err(Failure::bad_attribute(attribute, fault));
-    }
+    in_book(app, what)?;
     let (partner, product_type) = named(what);
     let note = note!("partner.pause", partner, product_type, "partner paused").about(object(what));
     let pause = pausing::pause(&app.engine, what, async |commit| app.commit(actor, note, commit).await).await;
@@ -48,6 +49,26 @@ pub(super) async fn resumed(app: &AdminState, what: &Pausable, actor: &AuditActo
     let resumed =
         pausing::resume(&app.engine, what, async |commit| app.commit(actor, note, commit).await).await;
     resumed.map_err(|failure| unwritten("the end of the pause", &failure))
+}
+
+/// Lets the next calls through the breakers of a partner or product type of the book, on this node. Returns
+/// the product types whose breaker was not closed.
+pub(super) async fn probed(
+    app: &AdminState,
+    what: &Pausable,
+    actor: &AuditActor,
+) -> Result<Vec<ProductType>> {
+    in_book(app, what)?;
+    let (partner, product_type) = named(what);
+    let note =
+        note!("partner.probe", partner, product_type, "breaker of a partner probed").about(object(what));
+    app.note(actor, note).await?;
+    Ok(pausing::probe(&app.engine, what))
+}
+
+fn in_book(app: &AdminState, what: &Pausable) -> Result<()> {
+    let fault = what.fault(&app.engine.book());
+    fault.map_or(Ok(()), |(attribute, fault)| Err(Failure::bad_attribute(attribute, fault)))
 }
 
 fn object(what: &Pausable) -> String {

@@ -94,16 +94,16 @@ fn remarks(settings: &Settings, book: &Book, sockets: &daemon::Sockets) -> Resul
     remarks.extend(nodes::remark(settings));
     // Faults of a readable key file are reported as faults.
     remarks.extend(daemon::master_key_fault(settings).map(|fault| fault.message));
-    let deadline = settings.matching.deadline;
+    let longest = settings.matching.deadline - settings.matching.margin();
     remarks.extend(book.remarks.iter().map(ToString::to_string));
-    remarks.extend(book.seats().iter().filter(|seat| seat.timeout > deadline).map(|seat| {
+    remarks.extend(book.seats().iter().filter(|seat| seat.timeout > longest).map(|seat| {
         let (key, product) = (&seat.identity.key, seat.product_type);
         let remark = Fault {
             file: Some(settings.partners.path.join(format!("{key}.toml"))),
             line: seat.timeout_line,
             key: format!("products.{product}.timeout"),
             message: format!(
-                "is {:?}, and `{key}` is waited for {deadline:?} at most (`matching.deadline`): lower it, or raise `matching.deadline`",
+                "is {:?}, and `{key}` is waited for {longest:?} at most (`matching.deadline` less `matching.response_margin`): lower it, or raise `matching.deadline`",
                 seat.timeout
             ),
         };

@@ -19,10 +19,12 @@ use super::window::{CallTally, CallWindow};
 pub struct BreakerRules {
     /// Length of the sliding window.
     pub window: Duration,
-    /// Minimum number of calls in the window before it opens.
+    /// Minimum number of calls in the window before it opens by their share of failures.
     pub minimum_calls: u32,
     /// Percentage of failed calls from which it opens.
     pub failure_percent: u8,
+    /// Number of failures in a row, without a success in the window, from which it opens in any case.
+    pub failures_in_a_row: u32,
     /// Initial open time; doubled each time it opens again.
     pub open_for: Duration,
     /// Maximum open time.
@@ -39,6 +41,7 @@ impl Default for BreakerRules {
             window: Duration::from_secs(30),
             minimum_calls: 20,
             failure_percent: 50,
+            failures_in_a_row: 5,
             open_for: Duration::from_secs(5),
             open_ceiling: Duration::from_secs(300),
             probes: 2,
@@ -74,6 +77,8 @@ pub enum BreakerChange {
 pub struct Breaker {
     rules: BreakerRules,
     window: CallWindow,
+    /// Number of failures since the last success.
+    failed_in_a_row: u32,
     stage: BreakerStage,
     /// Duration of the next open period, unless it has been closed for that long.
     next_open: Duration,
@@ -94,8 +99,33 @@ impl Breaker {
     /// Creates a closed breaker.
     pub fn new(rules: BreakerRules) -> Self {
         let (window, next_open) = (CallWindow::new(rules.window), rules.open_for.min(rules.open_ceiling));
-        let (closed_at, ejected_since, held) = Default::default();
-        Self { rules, window, stage: BreakerStage::Closed, next_open, closed_at, ejected_since, held }
+        let (failed_in_a_row, closed_at, ejected_since, held) = Default::default();
+        let stage = BreakerStage::Closed;
+        Self { rules, window, failed_in_a_row, stage, next_open, closed_at, ejected_since, held }
+    }
+
+    /// Changes the maximum open time, also of a breaker that is open.
+    pub fn set_open_ceiling(&mut self, now: Instant, open_ceiling: Duration) {
+        self.rules.open_ceiling = open_ceiling;
+        self.next_open = self.next_open.min(open_ceiling);
+        if let BreakerStage::Open { until } = &mut self.stage {
+            *until = (*until).min(now + open_ceiling);
+        }
+    }
+
+    /// Lets the next calls through as probes and starts the backoff over. Returns whether it was not closed.
+    pub fn probe(&mut self, now: Instant) -> bool {
+        match &mut self.stage {
+            BreakerStage::Closed => return false,
+            BreakerStage::Open { until: at } | BreakerStage::HalfOpen { anew_at: at, .. } => *at = now,
+        }
+        self.next_open = self.rules.open_for.min(self.rules.open_ceiling);
+        true
+    }
+
+    /// When an open breaker lets calls through again.
+    pub fn open_until(&self) -> Option<Instant> {
+        if let BreakerStage::Open { until } = self.stage { Some(until) } else { None }
     }
 
     /// Whether a call may pass now; end it with [`Self::judge`] or [`Self::forget`].
@@ -126,6 +156,7 @@ impl Breaker {
         match &mut self.stage {
             BreakerStage::Closed => {
                 self.window.add(now, ok);
+                self.failed_in_a_row = if ok { 0 } else { self.failed_in_a_row.saturating_add(1) };
                 self.trip(now, room)
             }
             // The verdict on a call that started earlier.
@@ -163,9 +194,10 @@ impl Breaker {
 
     fn trip(&mut self, now: Instant, room: impl FnOnce() -> bool) -> Option<BreakerChange> {
         let tally = self.window.tally(now);
-        let failing = tally.calls >= self.rules.minimum_calls.max(1)
-            && tally.failed > 0
-            && tally.failed_percent(self.rules.failure_percent);
+        let mostly =
+            tally.calls >= self.rules.minimum_calls && tally.failed_percent(self.rules.failure_percent);
+        let always = tally.failed == tally.calls && self.failed_in_a_row >= self.rules.failures_in_a_row;
+        let failing = tally.failed > 0 && (mostly || always);
         if !failing {
             self.held = false;
             return None;
@@ -193,6 +225,7 @@ impl Breaker {
     fn close(&mut self, now: Instant) -> BreakerChange {
         self.stage = BreakerStage::Closed;
         self.window.clear();
+        self.failed_in_a_row = 0;
         self.closed_at = Some(now);
         self.ejected_since = None;
         BreakerChange::Closed

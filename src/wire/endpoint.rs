@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
@@ -42,12 +42,16 @@ impl Default for EndpointRules {
 }
 
 /// A snapshot of an endpoint for display.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndpointState {
     /// State of its breaker.
     pub breaker: BreakerState,
     /// Since when its breaker has not been closed.
     pub ejected_since: Option<Instant>,
+    /// How long an open breaker still lets no call through; `None` unless it is open.
+    pub asks_again_in: Option<Duration>,
+    /// Why the last failed call failed, in our words, with nothing of what was sent or answered.
+    pub last_failure: Option<Arc<str>>,
     /// Whether the breaker only counts and refuses nothing.
     pub simulated: bool,
     /// Number of calls in flight.
@@ -70,6 +74,9 @@ struct EndpointInner {
     late: LateWatch,
     attempts: u8,
     breaker: Mutex<Breaker>,
+    /// Of the endpoint's own rules.
+    open_ceiling: Duration,
+    last_failure: Mutex<Option<Arc<str>>>,
     retries: Mutex<RetryBudget>,
     figures: EndpointMetrics,
 }
@@ -88,6 +95,8 @@ impl Endpoint {
             late,
             attempts: rules.retry.attempts.max(1),
             breaker: Mutex::new(Breaker::new(rules.breaker)),
+            open_ceiling: rules.breaker.open_ceiling,
+            last_failure: Mutex::default(),
             retries: Mutex::new(RetryBudget::new(rules.retry)),
         }))
     }
@@ -112,19 +121,50 @@ impl Endpoint {
         self.0.pool.reach(url).await
     }
 
-    /// Reports whether a reply made sense. Server errors and garbage are failures; a decline is not.
-    pub fn judged(&self, ok: bool) {
-        self.0.judge(ok);
+    /// Reports the fault of a reply, in our words, or `None` if it made sense. Server errors and garbage are
+    /// faults; a decline is not.
+    pub fn judged(&self, fault: Option<String>) {
+        self.0.judge(fault);
+    }
+
+    /// Lets the next calls through the breaker at once, as probes. Returns whether it was not closed.
+    pub fn probe(&self) -> bool {
+        self.0.breaker().probe(Instant::now())
     }
 
     /// A snapshot for display.
     pub fn state(&self) -> EndpointState {
-        let breaker = self.0.breaker.lock();
-        let CallTally { calls, failed } = breaker.tally(Instant::now());
-        let simulated = self.0.pool.panel().simulates();
-        let in_flight = self.0.concurrency - self.0.places.available_permits();
-        let (breaker, ejected_since) = (breaker.state(), breaker.ejected_since);
-        EndpointState { breaker, ejected_since, simulated, in_flight, calls, failed }
+        let (breaker, now) = (self.0.breaker(), Instant::now());
+        let CallTally { calls, failed } = breaker.tally(now);
+        EndpointState {
+            breaker: breaker.state(),
+            ejected_since: breaker.ejected_since,
+            asks_again_in: breaker.open_until().map(|until| until.saturating_duration_since(now)),
+            last_failure: self.0.last_failure.lock().clone(),
+            simulated: self.0.pool.panel().rules().simulate_only,
+            in_flight: self.0.concurrency - self.0.places.available_permits(),
+            calls,
+            failed,
+        }
+    }
+}
+
+impl EndpointState {
+    /// The state of the breaker in words, with the last failure unless it is closed.
+    pub fn told(&self) -> String {
+        let does = match (self.breaker, self.asks_again_in.unwrap_or_default()) {
+            (BreakerState::Closed, _) => return "closed".to_owned(),
+            (BreakerState::HalfOpen, _) => "half open, lets a few calls through".to_owned(),
+            (BreakerState::Open, _) if self.simulated => "open, only counts".to_owned(),
+            (BreakerState::Open, Duration::ZERO) => "open, asks again with the next call".to_owned(),
+            (BreakerState::Open, time) => {
+                format!("open, asks again in {} s", time.as_millis().div_ceil(1000))
+            }
+        };
+        match &self.last_failure {
+            Some(last) => format!("{does}; last: {last}"),
+            None => does,
+        }
     }
 }
 
@@ -146,15 +186,23 @@ impl EndpointInner {
         result
     }
 
-    fn admit(&self, deadline: Instant) -> Result<AdmittedCall<'_>, CallError> {
+    /// The breaker, under the current rules of the panel.
+    fn breaker(&self) -> MutexGuard<'_, Breaker> {
         let mut breaker = self.breaker.lock();
+        let open_ceiling = self.open_ceiling.min(self.pool.panel().rules().open_ceiling);
+        breaker.set_open_ceiling(Instant::now(), open_ceiling);
+        breaker
+    }
+
+    fn admit(&self, deadline: Instant) -> Result<AdmittedCall<'_>, CallError> {
+        let mut breaker = self.breaker();
         let before = breaker.state();
         let admitted = breaker.admits(Instant::now());
         if breaker.state() != before {
             self.figures.breaker(breaker.state());
         }
         drop(breaker);
-        if !admitted && !self.pool.panel().simulates() {
+        if !admitted && !self.pool.panel().rules().simulate_only {
             return Err(CallError::BreakerOpen);
         }
         self.figures.in_flight.increment(1.0);
@@ -195,18 +243,24 @@ impl EndpointInner {
         failed.may_repeat(idempotent) && now < deadline && self.retries.lock().withdraw(now)
     }
 
-    fn judge(&self, ok: bool) {
+    fn judge(&self, fault: Option<String>) {
         let now = Instant::now();
-        let mut breaker = self.breaker.lock();
+        let ok = fault.is_none();
+        if let Some(fault) = fault {
+            *self.last_failure.lock() = Some(fault.into());
+        }
+        let mut breaker = self.breaker();
         let Some(turn) = breaker.judge(now, ok, || self.pool.panel().eject()) else { return };
         let CallTally { calls, failed } = breaker.tally(now);
         self.figures.breaker(breaker.state());
         drop(breaker);
-        let (pool, endpoint, simulated) = (self.pool.name(), &*self.name, self.pool.panel().simulates());
+        let (pool, endpoint, last) = (self.pool.name(), &*self.name, self.last_failure.lock().clone());
+        let last = last.as_deref();
+        let simulated = self.pool.panel().rules().simulate_only;
         match turn {
             BreakerChange::Opened(open_for) => {
                 let open_for = open_for.as_secs_f64();
-                tracing::warn!(pool, endpoint, simulated, open_for, calls, failed, "breaker opened");
+                tracing::warn!(pool, endpoint, simulated, open_for, calls, failed, last, "breaker opened");
             }
             BreakerChange::Held => {
                 tracing::warn!(
@@ -214,6 +268,7 @@ impl EndpointInner {
                     endpoint,
                     calls,
                     failed,
+                    last,
                     "breaker stays closed: the limit of ejected partners is reached"
                 );
             }
@@ -244,7 +299,7 @@ impl AdmittedCall<'_> {
         self.ended = true;
         match result {
             Ok(_) => {}
-            Err(error) if error.blames_far_side() => self.endpoint.judge(false),
+            Err(error) if error.blames_far_side() => self.endpoint.judge(Some(error.to_string())),
             Err(_) => self.endpoint.breaker.lock().forget(),
         }
     }
@@ -258,7 +313,7 @@ impl Drop for AdmittedCall<'_> {
         }
         // A caller with the same deadline may give up slightly before the call does.
         if Instant::now() >= self.deadline {
-            self.endpoint.judge(false);
+            self.endpoint.judge(Some("time ran out before the answer was complete".to_owned()));
         } else {
             self.endpoint.breaker.lock().forget();
         }

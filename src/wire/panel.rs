@@ -1,5 +1,7 @@
 //! A limit on ejected endpoints: when most of the panel fails, the cause is more likely on our side.
 
+use std::time::Duration;
+
 use parking_lot::Mutex;
 
 /// Limits of all breakers together.
@@ -9,6 +11,8 @@ pub struct PanelRules {
     pub max_ejected_percent: u8,
     /// Whether breakers only count and log, and refuse nothing.
     pub simulate_only: bool,
+    /// Maximum open time of every breaker, if its own rules allow more.
+    pub open_ceiling: Duration,
 }
 
 #[derive(Debug)]
@@ -31,8 +35,8 @@ impl Panel {
         self.0.lock().rules = rules;
     }
 
-    pub(super) fn simulates(&self) -> bool {
-        self.0.lock().rules.simulate_only
+    pub(super) fn rules(&self) -> PanelRules {
+        self.0.lock().rules
     }
 
     pub(super) fn join(&self) {
@@ -63,8 +67,12 @@ impl Panel {
 mod tests {
     use super::*;
 
+    fn rules(max_ejected_percent: u8, simulate_only: bool) -> PanelRules {
+        PanelRules { max_ejected_percent, simulate_only, open_ceiling: Duration::MAX }
+    }
+
     fn panel(max_ejected_percent: u8, endpoints: usize) -> Panel {
-        let panel = Panel::new(PanelRules { max_ejected_percent, simulate_only: false });
+        let panel = Panel::new(rules(max_ejected_percent, false));
         (0..endpoints).for_each(|_| panel.join());
         panel
     }
@@ -86,8 +94,8 @@ mod tests {
         let panel = panel(25, 4);
         assert!(panel.eject());
         assert!(!panel.eject());
-        panel.set_rules(PanelRules { max_ejected_percent: 50, simulate_only: true });
-        assert!(panel.eject() && !panel.eject() && panel.simulates());
+        panel.set_rules(rules(50, true));
+        assert!(panel.eject() && !panel.eject() && panel.rules().simulate_only);
     }
 
     #[test]

@@ -333,7 +333,23 @@ async fn a_breaker_that_kept_a_partner_out_is_told() {
     }
     let far = seat(&last, "far");
     assert_eq!(far["why"], "kept_out", "{last}");
-    assert!(far["cause"].as_str().is_some_and(|cause| cause.contains("breaker")), "{far}");
+    let cause = far["cause"].as_str().unwrap();
+    assert!(cause.starts_with("the breaker is open, asks again in "), "{far}");
+    assert!(cause.ends_with(" s; last: the answer has status 500"), "{far}");
+}
+
+#[tokio::test]
+async fn a_partner_with_as_many_calls_as_it_may_have_names_the_key_to_raise() {
+    let far = FarSide::start(|_| Deed::Silence).await;
+    let slow = far_lender("slow", &far.url("/"), "").replaced("timeout = \"3s\"", "timeout = \"10s\"");
+    let daemon = live(vec![slow.replaced("wire = {", "wire = { concurrency = 1,")]).await;
+    daemon.submit(LEAD).await;
+    far.until(|received| received.len() == 1).await;
+    let table = submitted(&daemon, LEAD).await;
+    let explained = explained(&daemon, uuid(&table, "uuid"));
+    let slow = seat(&explained, "slow");
+    let cause = "as many calls are in flight as `wire.concurrency` allows (1): raise it";
+    assert_eq!((&slow["why"], &slow["cause"]), (&json!("kept_out"), &json!(cause)));
 }
 
 #[tokio::test]

@@ -189,9 +189,9 @@ fn partners_health(app: &AdminState) -> Judged {
 fn breakers(app: &AdminState) -> Judged {
     let configuration = app.engine.configuration();
     let seats = configuration.book.seats().iter();
-    let states = seats.filter_map(|seat| Some(configuration.clients.of(seat)?.state().breaker));
-    let states: Vec<BreakerState> = states.collect();
-    let of = |wanted: BreakerState| states.iter().filter(|state| **state == wanted).count();
+    let states = seats.filter_map(|seat| Some((seat, configuration.clients.of(seat)?.state())));
+    let states: Vec<_> = states.collect();
+    let of = |wanted: BreakerState| states.iter().filter(|(_, state)| state.breaker == wanted).count();
     let (open, half) = (of(BreakerState::Open), of(BreakerState::HalfOpen));
     let (class, state) = match (states.len(), open, half) {
         (0, ..) => ("idle", "no calls"),
@@ -199,7 +199,10 @@ fn breakers(app: &AdminState) -> Judged {
         (_, 0, _) => ("warn", "probing"),
         _ => ("bad", "open"),
     };
-    (class, state, format!("{open} open, {half} half open, of {} breakers", states.len()))
+    let first = states.iter().find(|(_, state)| state.breaker == BreakerState::Open);
+    let first = first.map(|(seat, state)| format!("; {}: {}", seat.identity.key, state.told()));
+    let first = first.unwrap_or_default();
+    (class, state, format!("{open} open, {half} half open, of {} breakers{first}", states.len()))
 }
 
 fn reload(last: &MetricsReading) -> Judged {

@@ -98,6 +98,8 @@ pub(super) const ROUTES: &[ConsoleRoute] = &[
     post("/console/partners/{partner}/pause", "Pauses a partner.", page!(Operator, partner::pause)),
     get("/console/partners/{partner}/resume", "Redirects to the partner.", page!(Viewer, partner::back)),
     post("/console/partners/{partner}/resume", "Ends a pause.", page!(Operator, partner::resume)),
+    get("/console/partners/{partner}/probe", "Redirects to the partner.", page!(Viewer, partner::back)),
+    post("/console/partners/{partner}/probe", "Probes a breaker.", page!(Operator, partner::probe)),
     get("/console/funnel", "Shows the conversion funnel.", page!(Analyst, funnel::show)),
     get("/console/ranking", "Shows the ranking.", page!(Analyst, ranking::show)),
     get("/console/reports", "Shows a report.", page!(Analyst, reports::show)),

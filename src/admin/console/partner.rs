@@ -1,6 +1,6 @@
-//! `GET /console/partners/{partner}`: a partner, by product type; `POST …/pause` and `…/resume`.
+//! `GET /console/partners/{partner}`: a partner, by product type; `POST …/pause`, `…/resume`, `…/probe`.
 
-use super::super::partners::{paused, resumed};
+use super::super::partners::{paused, probed, resumed};
 use super::prelude::*;
 use super::standing::{SeatView, of_seats};
 use super::{history, latency};
@@ -39,6 +39,12 @@ pub(super) async fn pause(visit: &ConsoleRequest) -> Result<View> {
 pub(super) async fn resume(visit: &ConsoleRequest) -> Result<View> {
     let what = pausable(visit)?;
     resumed(&visit.app, &what, &visit.actor()).await?;
+    View::at(&path_of(&what.partner))
+}
+
+pub(super) async fn probe(visit: &ConsoleRequest) -> Result<View> {
+    let what = pausable(visit)?;
+    probed(&visit.app, &what, &visit.actor()).await?;
     View::at(&path_of(&what.partner))
 }
 

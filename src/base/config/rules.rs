@@ -146,7 +146,7 @@ impl LimitSettings {
 impl MatchingSettings {
     fn fit(&self, rules: &mut CrossKeyChecks<'_>) {
         const DEADLINE: &str = "matching.deadline";
-        let Self { deadline, submit_wait, second_look_reserve, response_margin, least_budget, .. } = *self;
+        let Self { deadline, submit_wait, second_look_reserve, .. } = *self;
         let keys = ["matching.submit_wait", DEADLINE];
         rules.beside(submit_wait <= deadline, keys, "at most", [submit_wait, deadline].map(HumanDuration));
         // The default fits any deadline: at most half of the deadline is reserved.
@@ -154,7 +154,7 @@ impl MatchingSettings {
         let fits = second_look_reserve <= max || rules.defaults.contains(key);
         rules.beside(fits, [key, DEADLINE], "at most half of", [second_look_reserve, max].map(HumanDuration));
         let keys = ["matching.response_margin", "matching.least_budget", DEADLINE];
-        rules.want(response_margin + least_budget <= deadline, &keys, || {
+        rules.want(deadline >= self.least_deadline(), &keys, || {
             format!("and `{}` together must fit into `{DEADLINE}`, or no partner is asked", keys[1])
         });
     }

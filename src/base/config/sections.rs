@@ -245,6 +245,8 @@ table! {
         max_ejected_percent: u8 = count(0, 100) => reloadable,
         /// Breakers only count and log; they eject nothing.
         simulate_only: bool => reloadable,
+        /// Longest time for which an open breaker lets no call through.
+        breaker_ceiling: Duration = span(SECOND, 5 * MINUTE) => reloadable,
     }
 
     /// `[engine]`
@@ -512,6 +514,17 @@ impl MatchingSettings {
     pub const DEADLINE_MIN: Duration = Duration::from_millis(10);
     /// The longest deadline that may be configured.
     pub const DEADLINE_MAX: Duration = Duration::from_secs(300);
+
+    /// Kept back from each partner's budget: `response_margin`, at most a tenth of the deadline.
+    pub fn margin(&self) -> Duration {
+        self.response_margin.min(self.deadline / 10)
+    }
+
+    /// The shortest deadline under which partners are asked with these other rules, in whole milliseconds.
+    pub fn least_deadline(&self) -> Duration {
+        let least = (self.response_margin + self.least_budget).min(self.least_budget * 10 / 9);
+        Duration::from_millis(least.as_micros().div_ceil(1000) as u64)
+    }
 }
 
 impl ReportSettings {

@@ -551,7 +551,7 @@ fn another(key: &str, value: &toml::Value) -> toml::Value {
         ("tracing.sampled_percent", _) => toml::Value::Integer(10),
         ("log.filter", _) => "debug".into(),
         ("alerts.console_url", _) => "https://offers.example".into(),
-        ("alerts.every" | "alerts.give_up_after" | "alerts.kept", _) => "7s".into(),
+        ("alerts.every" | "alerts.give_up_after" | "alerts.kept" | "wire.breaker_ceiling", _) => "7s".into(),
         ("alerts.waits", _) => toml::toml! { OfferdStoreSlow = "7m" }.into(),
         ("alerts.webhooks", _) => toml::toml! { ops = { url = "https://ops.example/hook" } }.into(),
         ("alerts.mail", _) => toml::toml! { server = "smtp.example:587"

@@ -1,4 +1,4 @@
-//! `offerd partners list|timing|pause|resume|try|cases`
+//! `offerd partners list|timing|pause|resume|probe|try|cases`
 
 mod attempt;
 mod cases;
@@ -31,6 +31,15 @@ pub enum PartnersCommand {
     Pause(PartnerSelector),
     /// Resume a paused partner
     Resume(PartnerSelector),
+    /// Let the next calls to a partner through its open circuit breaker, on the daemon of this machine
+    Probe {
+        /// Partner, by its file name
+        #[arg(value_name = "KEY")]
+        partner: String,
+        /// Only this product type
+        #[arg(long, value_name = "TYPE", value_parser = product_type)]
+        product: Option<ProductType>,
+    },
     /// Show the request that an HTTP partner would be sent for a lead; optionally send it and show its offers
     Try(attempt::Try),
     /// Run the case files of HTTP partners, and show where their mappings differ
@@ -91,6 +100,15 @@ pub async fn run(config: Option<&Path>, command: PartnersCommand) -> Result<(), 
                     );
                 }
             }
+        }
+        PartnersCommand::Probe { partner, product: product_type } => {
+            let what = Pausable { partner, product_type };
+            let probed: Vec<ProductType> = admin().await?.post("/partners/probe", &what).await?;
+            if probed.is_empty() {
+                return Err(format!("no breaker of {} is open: every call passes", name(&what)).into());
+            }
+            let products: Vec<&str> = probed.iter().map(|product| product.as_str()).collect();
+            tell!("{} is asked again with the next lead for {}", what.partner, products.join(", "));
         }
         PartnersCommand::Try(arguments) => {
             let loaded = daemon::load(config)?;

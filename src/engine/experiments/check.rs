@@ -120,8 +120,7 @@ fn checked(
 }
 
 fn deadline_of(deadline: Duration, settings: &MatchingSettings, checker: &mut Checker<'_>) -> Duration {
-    let MatchingSettings { response_margin, least_budget, .. } = *settings;
-    let (least, most) = (response_margin + least_budget, MatchingSettings::DEADLINE_MAX);
+    let (least, most) = (settings.least_deadline(), MatchingSettings::DEADLINE_MAX);
     if deadline < least.max(MatchingSettings::DEADLINE_MIN) || deadline > most {
         let [least, most, deadline] = [least, most, deadline].map(humantime::format_duration);
         let sum = "`matching.response_margin` and `matching.least_budget`";

@@ -25,6 +25,9 @@ pub(super) enum AskError {
     Unrecorded,
     #[error("{0}")]
     Request(String),
+    /// The call was not made: the breaker is open, or the limit of concurrent calls is reached.
+    #[error("{0}")]
+    KeptOut(String),
     #[error("{0}")]
     Call(CallError),
     #[error("{0}")]
@@ -70,12 +73,11 @@ impl AskError {
         match self {
             Self::NotSent(reason, _) => Outcome::NoOffers(*reason),
             Self::Unsure => Outcome::Failed(AskFailure::Unsure),
-            Self::Unrecorded => Outcome::Failed(AskFailure::KeptOut),
+            Self::KeptOut(_) | Self::Unrecorded => Outcome::Failed(AskFailure::KeptOut),
             Self::In(_, trouble) => trouble.outcome(),
             Self::Request(_) => Outcome::Failed(AskFailure::Request),
             Self::NotCalled | Self::Unsigned | Self::TimedOut | Self::Pending => Outcome::TimedOut,
             Self::Call(CallError::TimedOut { .. } | CallError::NoTime) => Outcome::TimedOut,
-            Self::Call(CallError::Busy | CallError::BreakerOpen) => Outcome::Failed(AskFailure::KeptOut),
             Self::Answer(_) => Outcome::Failed(AskFailure::Answer),
             Self::Call(error) if error.is_of_answer() => Outcome::Failed(AskFailure::Answer),
             Self::Call(_) => Outcome::Failed(AskFailure::Unreachable),

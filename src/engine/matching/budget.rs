@@ -25,7 +25,7 @@ impl Budget {
         // First look always gets at least half of the time.
         let reserve = self.rules.second_look_reserve.min(self.rules.deadline / 2);
         let reserve = if second_look_to_come { reserve } else { Duration::ZERO };
-        let budget = timeout.min(left.saturating_sub(self.rules.response_margin).saturating_sub(reserve));
+        let budget = timeout.min(left.saturating_sub(self.rules.margin()).saturating_sub(reserve));
         (budget >= self.rules.least_budget).then_some(budget)
     }
 }
@@ -36,6 +36,16 @@ mod tests {
 
     fn rules() -> MatchingSettings {
         crate::matching::tests::world::rules().matching
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_short_deadline_loses_a_tenth_to_our_own_work() {
+        for (deadline_ms, budget_ms) in [(15_000, 14_900), (1_000, 900), (300, 270), (60, 54)] {
+            let deadline = Duration::from_millis(deadline_ms);
+            let budget = Budget::until(Instant::now() + deadline, MatchingSettings { deadline, ..rules() });
+            let wanted = Some(Duration::from_millis(budget_ms));
+            assert_eq!(budget.for_partner(Duration::from_secs(60), false), wanted, "{deadline:?}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -60,14 +60,18 @@ impl Conversation<'_> {
             seen(exchange, &reply);
             let (once, awaited) = (self.source.step(exchange).once, self.source.awaited(exchange));
             let next = self.source.take(exchange, received(&reply), self.question.given());
-            let next = next.map_err(|error| AskError::Answer(self.source.places.locate(&error)))?;
+            let next = next.map_err(|error| {
+                let fault = self.source.places.locate(&error);
+                self.client.wired.endpoint.judged(Some(fault.clone()));
+                AskError::Answer(fault)
+            })?;
             if let NextCall::Read = next {
                 return Ok(Some((reply, None)));
             }
             if let NextCall::Ended(reading) = next {
                 return Ok(Some((reply, Some(reading))));
             }
-            self.client.wired.endpoint.judged(true);
+            self.client.wired.endpoint.judged(None);
             match next {
                 NextCall::Bid(bid) => {
                     calls.choose(self.source.post, bid, self.deadline).await?;
@@ -119,7 +123,7 @@ impl Conversation<'_> {
         if let Some((transcript, request)) = kept {
             transcript.made(self.source, exchange, self.question, (request, sent.elapsed()), &reply);
         }
-        let reply = reply.map_err(AskError::Call)?;
+        let reply = reply?;
         wired.calls.record(sent.elapsed().as_secs_f64());
         if let Some(token) = token.filter(|_| reply.status == StatusCode::UNAUTHORIZED) {
             wired.tokens[usize::from(self.question.asked.test)].forget(&token);

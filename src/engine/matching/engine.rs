@@ -171,12 +171,13 @@ impl MatchingEngine {
             let client = clients.of(seat);
             standing.undeclared_words = client.iter().flat_map(PartnerClient::undeclared_words).collect();
             let endpoint = client.map(|client| client.state()).filter(|endpoint| !endpoint.simulated);
-            let ejected_since = endpoint.and_then(|endpoint| endpoint.ejected_since);
-            if let (State::Active, Some(since)) = (standing.state, ejected_since) {
-                let since = chrono::Duration::from_std(since.elapsed()).unwrap_or_default();
+            if let (State::Active, Some(endpoint)) = (standing.state, endpoint)
+                && let Some(since) = endpoint.ejected_since
+            {
                 standing.state = State::BreakerOpen;
-                standing.since = Some(Utc::now() - since);
-                standing.until = None;
+                standing.since = Some(Utc::now() - since.elapsed());
+                standing.until = endpoint.asks_again_in.map(|time| Utc::now() + time);
+                standing.breaker = Some(endpoint.told());
             }
             standing.health = match standing.state {
                 State::PausedByFile | State::PausedByCommand | State::OutsideSchedule => {

@@ -152,8 +152,8 @@ impl PartnerClients {
 }
 
 fn panel_rules(settings: WireSettings) -> PanelRules {
-    let WireSettings { max_ejected_percent, simulate_only } = settings;
-    PanelRules { max_ejected_percent, simulate_only }
+    let WireSettings { max_ejected_percent, simulate_only, breaker_ceiling } = settings;
+    PanelRules { max_ejected_percent, simulate_only, open_ceiling: breaker_ceiling }
 }
 
 impl PartnerClient {
@@ -206,7 +206,7 @@ impl PartnerClient {
             return Err("it has no sandbox for a test lead".to_owned());
         };
         let taken = source.takes(exchange, received(&reply), question.given());
-        self.wired.endpoint.judged(taken.is_ok());
+        self.wired.endpoint.judged(taken.as_ref().err().cloned());
         taken
     }
 
@@ -257,8 +257,11 @@ impl PartnerClient {
         let unusable = |cause| AskError::Answer(cause).in_call(source, &reached);
         let answered = answered.map_err(|error| unusable(source.places.locate(&error)));
         // Declining is healthy; an error or an unreadable answer is not.
-        let is_healthy = matches!(&answered, Ok(reading) if !matches!(reading.answered, Answered::Failed(_)));
-        self.wired.endpoint.judged(is_healthy);
+        self.wired.endpoint.judged(match &answered {
+            Ok(AnswerReading { answered: Answered::Failed(cause), .. }) => Some(cause.clone()),
+            Ok(_) => None,
+            Err(trouble) => Some(trouble.to_string()),
+        });
         let reading = answered?;
         let mut told = answer_diagnostics::report(seat, &reading);
         let AnswerReading { answered, undeclared, .. } = reading;
@@ -294,9 +297,9 @@ impl PartnerClient {
             return Ok(None);
         };
         let fetch = async {
-            let reply = self.send(request, false, deadline, || None).await.map_err(AskError::Call)?;
+            let reply = self.send(request, false, deadline, || None).await?;
             let token = BearerToken::read(reply.status, &reply.body);
-            self.wired.endpoint.judged(token.is_ok());
+            self.wired.endpoint.judged(token.as_ref().err().cloned());
             token.map_err(AskError::Answer)
         };
         let cache = &self.wired.tokens[usize::from(test)];
@@ -309,11 +312,25 @@ impl PartnerClient {
         once: bool,
         deadline: Instant,
         late: impl FnOnce() -> Option<LateReplyCallback>,
-    ) -> Result<CallReply, CallError> {
+    ) -> Result<CallReply, AskError> {
         let HttpRequest { method, url, headers, body, .. } = request;
         // Repeating a safe request does no harm (RFC 9110, 9.2.2).
         let idempotent = !once && (self.wired.rules.idempotent == Some(true) || method.is_idempotent());
-        self.wired.endpoint.call_heard(Call { method, url, headers, body, idempotent }, deadline, late).await
+        let call = Call { method, url, headers, body, idempotent };
+        let reply = self.wired.endpoint.call_heard(call, deadline, late).await;
+        reply.map_err(|error| match error {
+            CallError::BreakerOpen => AskError::KeptOut(format!("the breaker is {}", self.state().told())),
+            CallError::Busy => AskError::KeptOut(format!(
+                "as many calls are in flight as `wire.concurrency` allows ({}): raise it",
+                self.wired.rules.concurrency
+            )),
+            error => AskError::Call(error),
+        })
+    }
+
+    /// Lets the next calls through the seat's breaker at once. Returns whether it was not closed.
+    pub fn probe(&self) -> bool {
+        self.wired.endpoint.probe()
     }
 }
 

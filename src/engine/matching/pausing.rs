@@ -1,4 +1,4 @@
-//! Pausing partners from the command line.
+//! Pausing partners from the command line, and asking again behind an open breaker.
 
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +61,19 @@ pub async fn resume(
     let resumed = pauses.resume(&what.partner, what.product_type, commit).await?;
     take_in(engine, &pauses)?;
     Ok(resumed)
+}
+
+/// Lets the next calls through the breakers of a partner, on this node. Returns the product types whose
+/// breaker was not closed.
+pub fn probe(engine: &MatchingEngine, what: &Pausable) -> Vec<ProductType> {
+    let configuration = engine.configuration();
+    let seats = configuration.book.seats().iter();
+    let seats = seats.filter(|seat| {
+        seat.identity.key == what.partner
+            && what.product_type.is_none_or(|product| product == seat.product_type)
+    });
+    let open = seats.filter(|seat| configuration.clients.of(seat).is_some_and(|client| client.probe()));
+    open.map(|seat| seat.product_type).collect()
 }
 
 /// Applies the written pauses; a failure means that they are stored but not in force here.

@@ -91,7 +91,7 @@ fn no_partner_is_given_more_than_the_lead_has_left() {
 fn a_partner_for_which_no_time_is_left_is_not_asked() {
     paused(async {
         let mut rules = rules();
-        rules.matching.deadline = Duration::from_millis(120);
+        rules.matching.deadline = Duration::from_millis(55);
         let world = World::with_rules(&[partner("prompt").loan("")], rules).await;
         let table = world.submit(Until::Settled).await;
         assert_eq!((loan_offers(&table), table.pending), (0, false));

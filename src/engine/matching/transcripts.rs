@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use tracing::warn;
 use uuid::Uuid;
 
+use super::ask_error::AskError;
 use super::question::LeadQuestion;
 use crate::rate_table::transcript::{CallEnd, CallInitiator, HttpMessage, TranscribedCall, Transcript};
 use crate::records::transcripts;
@@ -21,7 +22,7 @@ use offerd_base::telemetry::metrics::TRANSCRIPTS;
 use offerd_partners::http::withheld::{SecretRedaction, kept_headers};
 use offerd_partners::http::{HttpRequest, HttpSource, PartnerExchange};
 use offerd_store::{Commit, CommitError, Store};
-use offerd_wire::{CallError, CallReply};
+use offerd_wire::CallReply;
 
 const CALLS_MAX: usize = 256;
 
@@ -118,13 +119,13 @@ impl Transcripts {
 
 impl Recorder {
     /// Records our call, with its duration and result.
-    pub fn made(
+    pub(super) fn made(
         &mut self,
         source: &HttpSource,
         exchange: &PartnerExchange,
         question: &LeadQuestion,
         (sent, took): (HttpRequest, Duration),
-        reply: &Result<CallReply, CallError>,
+        reply: &Result<CallReply, AskError>,
     ) {
         if !self.has_room() {
             return;

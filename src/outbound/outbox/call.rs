@@ -18,7 +18,7 @@ const ANSWER_BYTES: usize = 256 * 1024;
 
 /// A wire for receivers, separate from that of partners so that failures of one do not affect the other.
 pub fn wire(simulate_only: bool) -> Wire {
-    Wire::new(PanelRules { max_ejected_percent: 100, simulate_only })
+    Wire::new(PanelRules { max_ejected_percent: 100, simulate_only, open_ceiling: Duration::MAX })
 }
 
 /// The connection rules for a receiver.

@@ -30,6 +30,8 @@ pub(super) fn open(wire: &Wire, of: &Subscription, settings: &PostbackSettings) 
     let breaker = BreakerRules {
         open_for: settings.first_backoff,
         open_ceiling: settings.longest_backoff.min(BREAKER_CEILING),
+        // An event that fails is sent again by a backoff of its own.
+        failures_in_a_row: u32::MAX,
         ..BreakerRules::default()
     };
     let rules = EndpointRules { concurrency: settings.concurrency, breaker, ..EndpointRules::default() };
@@ -41,7 +43,8 @@ pub(super) async fn send(endpoint: &Endpoint, call: Call, timeout: Duration, now
     let reply = endpoint.call(call, Instant::now() + timeout).await;
     let (answer, error) = (reply.as_ref().ok(), reply.as_ref().err());
     if let Some(answer) = answer {
-        endpoint.judged(!is_of_receiver(answer.status));
+        let status = answer.status;
+        endpoint.judged(is_of_receiver(status).then(|| format!("the answer has status {}", status.as_u16())));
     }
     let status = answer.map(|answer| answer.status.as_u16());
     let cause = error.map(|error| error.label().to_owned());

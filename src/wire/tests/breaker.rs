@@ -12,6 +12,7 @@ const RULES: BreakerRules = BreakerRules {
     window: Duration::from_secs(10),
     minimum_calls: 4,
     failure_percent: 50,
+    failures_in_a_row: u32::MAX,
     open_for: Duration::from_secs(5),
     open_ceiling: Duration::from_secs(30),
     probes: 2,
@@ -41,6 +42,60 @@ fn it_opens_at_the_share_but_not_before_the_minimum() {
     }
     // Three of six.
     assert_eq!(healthy.judge(now, false, || true), Some(BreakerChange::Opened(seconds(5))));
+}
+
+#[test]
+fn failures_in_a_row_open_it_below_the_minimum() {
+    let rules = BreakerRules { minimum_calls: 20, failures_in_a_row: 5, ..RULES };
+    // The second at which each call ends, whether well, and whether it opens at the last one.
+    let cases: [(&[(u64, bool)], bool); 6] = [
+        (&[(0, false), (0, false), (0, false), (0, false)], false),
+        (&[(0, false), (0, false), (0, false), (0, false), (0, false)], true),
+        // One call in a minute is enough, since each failed.
+        (&[(0, false), (60, false), (120, false), (180, false), (240, false)], true),
+        (&[(0, false), (0, false), (0, true), (0, false), (0, false), (0, false)], false),
+        (&[(0, true), (1, false), (1, false), (1, false), (1, false), (1, false)], false),
+        // The success has left the window.
+        (&[(0, true), (11, false), (11, false), (11, false), (11, false), (11, false)], true),
+    ];
+    for (calls, opens) in cases {
+        let (now, mut breaker) = (Instant::now(), Breaker::new(rules));
+        let turns = calls.iter().map(|(at, ok)| breaker.judge(now + seconds(*at), *ok, || true));
+        let turns: Vec<_> = turns.collect();
+        let (last, earlier) = turns.split_last().unwrap();
+        assert_eq!(*last, opens.then_some(BreakerChange::Opened(seconds(5))), "{calls:?}");
+        assert!(earlier.iter().all(Option::is_none), "{calls:?}: {turns:?}");
+    }
+    // The panel's limit holds for it too, and a closed breaker counts anew.
+    let (now, mut breaker) = (Instant::now(), Breaker::new(rules));
+    fail(&mut breaker, now, 4);
+    assert_eq!(breaker.judge(now, false, || false), Some(BreakerChange::Held));
+    assert_eq!(breaker.judge(now, false, || true), Some(BreakerChange::Opened(seconds(5))));
+    for _ in 0..rules.successes {
+        assert!(breaker.admits(now + seconds(5)));
+        breaker.judge(now + seconds(5), true, || true);
+    }
+    assert_eq!((breaker.state(), fail(&mut breaker, now + seconds(6), 4)), (BreakerState::Closed, None));
+}
+
+#[test]
+fn a_lower_ceiling_and_an_operator_let_calls_through_sooner() {
+    let now = Instant::now();
+    let mut breaker = Breaker::new(RULES);
+    fail(&mut breaker, now, 4);
+    assert_eq!(breaker.open_until(), Some(now + seconds(5)));
+    breaker.set_open_ceiling(now, seconds(2));
+    assert_eq!(breaker.open_until(), Some(now + seconds(2)));
+    assert!(!breaker.admits(now + seconds(1)) && breaker.admits(now + seconds(2)));
+    assert_eq!(breaker.judge(now + seconds(2), false, || true), Some(BreakerChange::Opened(seconds(2))));
+    breaker.set_open_ceiling(now, seconds(30));
+    assert_eq!(breaker.open_until(), Some(now + seconds(4)), "a higher one holds from the next time on");
+
+    assert!(breaker.probe(now + seconds(3)));
+    let later = now + seconds(3);
+    assert!(breaker.admits(later) && breaker.admits(later) && !breaker.admits(later), "two probes");
+    assert_eq!(breaker.judge(later, false, || true), Some(BreakerChange::Opened(seconds(5))));
+    assert!(!Breaker::new(RULES).probe(now), "a closed one lets every call through");
 }
 
 #[test]
@@ -147,9 +202,10 @@ proptest! {
     /// and never admits more probes than allowed.
     #[test]
     fn it_keeps_its_rules(steps in prop::collection::vec((0_u64..4_000, 0_u8..4, any::<bool>()), 1..400)) {
+        let rules = BreakerRules { minimum_calls: 6, failures_in_a_row: 3, ..RULES };
         let mut now = Instant::now();
-        let mut breaker = Breaker::new(RULES);
-        let mut judged_while_closed = 0_u32;
+        let mut breaker = Breaker::new(rules);
+        let (mut judged_while_closed, mut in_a_row) = (0_u32, 0_u32);
         let mut kept_until = None;
         let (mut half_open_since, mut probes, mut judged) = (now, 0_u32, 0_u32);
         for (millis, step, room) in steps {
@@ -173,15 +229,18 @@ proptest! {
             let ok = step == 1;
             let turn = breaker.judge(now, ok, || room);
             if before == BreakerState::Closed {
+                in_a_row = if ok { 0 } else { in_a_row + 1 };
                 let tally = breaker.tally(now);
-                let failing = tally.calls >= RULES.minimum_calls && tally.failed * 2 >= tally.calls;
+                let mostly = tally.calls >= rules.minimum_calls && tally.failed * 2 >= tally.calls;
+                let failing = mostly || (in_a_row >= 3 && tally.failed == tally.calls);
                 prop_assert_eq!(breaker.state() == BreakerState::Open, failing && room);
             }
             judged += 1;
             judged_while_closed += u32::from(before == BreakerState::Closed);
             match turn {
                 Some(BreakerChange::Opened(open_for)) => {
-                    prop_assert!(before == BreakerState::HalfOpen || judged_while_closed >= RULES.minimum_calls);
+                    let least = rules.failures_in_a_row;
+                    prop_assert!(before == BreakerState::HalfOpen || judged_while_closed >= least);
                     prop_assert!(before == BreakerState::HalfOpen || room);
                     prop_assert!(open_for >= RULES.open_for && open_for <= RULES.open_ceiling);
                     kept_until = Some(now + open_for);
@@ -189,6 +248,7 @@ proptest! {
                     prop_assert_eq!(breaker.state(), BreakerState::Open);
                 }
                 Some(BreakerChange::Closed) => {
+                    in_a_row = 0;
                     prop_assert!(ok && before == BreakerState::HalfOpen);
                     prop_assert_eq!(breaker.state(), BreakerState::Closed);
                 }

@@ -6,29 +6,34 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::kit::{Server, answer, far, near, once, post, request, send};
-use crate::{BreakerRules, BreakerState, CallError, Endpoint, EndpointRules, PanelRules, Wire};
+use super::kit::{Server, answer, far, near, once, post, request, send, wire};
+use crate::{BreakerRules, BreakerState, CallError, Endpoint, EndpointRules, PanelRules, Phase, Wire};
 
 const BREAKER: BreakerRules = BreakerRules {
     window: Duration::from_secs(60),
     minimum_calls: 3,
     failure_percent: 100,
+    failures_in_a_row: u32::MAX,
     open_for: Duration::from_secs(60),
     open_ceiling: Duration::from_secs(60),
     probes: 1,
     successes: 1,
 };
 
-fn wire(max_ejected_percent: u8, simulate_only: bool) -> Wire {
-    Wire::new(PanelRules { max_ejected_percent, simulate_only })
-}
-
 fn endpoint(wire: &Wire) -> Endpoint {
     wire.pool("lender", near()).unwrap().endpoint("loan", EndpointRules { breaker: BREAKER, ..once() })
 }
 
+fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+fn fault() -> Option<String> {
+    Some("the answer has status 500".to_owned())
+}
+
 fn eject(endpoint: &Endpoint) -> BreakerState {
-    (0..BREAKER.minimum_calls).for_each(|_| endpoint.judged(false));
+    (0..BREAKER.minimum_calls).for_each(|_| endpoint.judged(fault()));
     endpoint.state().breaker
 }
 
@@ -97,7 +102,7 @@ async fn an_open_breaker_keeps_calls_back_until_a_probe_is_judged_well() {
     let endpoint = endpoint(&wire(50, false));
     for _ in 0..BREAKER.minimum_calls {
         assert!(send(&endpoint, server.url()).await.is_ok());
-        endpoint.judged(false);
+        endpoint.judged(fault());
     }
     let state = endpoint.state();
     assert_eq!((state.failed, state.calls > 0), (state.calls, true));
@@ -110,7 +115,7 @@ async fn an_open_breaker_keeps_calls_back_until_a_probe_is_judged_well() {
         CallError::BreakerOpen,
         "one probe at a time"
     );
-    endpoint.judged(true);
+    endpoint.judged(None);
     let state = endpoint.state();
     assert_eq!((state.breaker, state.ejected_since), (BreakerState::Closed, None));
     assert!(send(&endpoint, server.url()).await.is_ok());
@@ -151,4 +156,70 @@ async fn a_simulated_breaker_refuses_nothing() {
     assert_eq!(eject(&endpoint), BreakerState::Open);
     assert!(endpoint.state().simulated);
     assert!(send(&endpoint, server.url()).await.is_ok());
+}
+
+#[tokio::test]
+async fn an_open_breaker_says_when_it_asks_again_and_what_failed_last() {
+    let server = Server::run(|mut stream, _| async move {
+        request(&mut stream).await.unwrap();
+    })
+    .await;
+    let endpoint = endpoint(&wire(50, false));
+    assert_eq!(endpoint.state().told(), "closed");
+    eject(&endpoint);
+    let told = "open, asks again in 60 s; last: the answer has status 500";
+    assert_eq!(endpoint.state().told(), told);
+    // A refused call is no failure of the far side.
+    assert_eq!(send(&endpoint, server.url()).await.unwrap_err(), CallError::BreakerOpen);
+    assert!(endpoint.state().told().ends_with("; last: the answer has status 500"));
+    pass(BREAKER.open_for).await;
+    let told = "open, asks again with the next call; last: the answer has status 500";
+    assert_eq!(endpoint.state().told(), told);
+    assert_eq!(send(&endpoint, server.url()).await.unwrap_err(), CallError::Broken);
+    let last = format!("; last: {}", CallError::Broken);
+    assert!(endpoint.state().told().ends_with(&last), "{}", endpoint.state().told());
+}
+
+#[tokio::test]
+async fn five_calls_without_an_answer_in_time_open_it() {
+    let (server, _) = silent().await;
+    let endpoint = wire(50, false).pool("lender", near()).unwrap().endpoint("loan", once());
+    for calls in 1..=5 {
+        assert_eq!(endpoint.state().breaker, BreakerState::Closed, "{calls}");
+        let ended = endpoint.call(post(server.url()), Instant::now() + Duration::from_millis(20)).await;
+        assert!(matches!(ended, Err(CallError::TimedOut { .. })), "{ended:?}");
+    }
+    assert_eq!(endpoint.state().breaker, BreakerState::Open);
+    let late = CallError::TimedOut { during: Phase::Head };
+    assert!(endpoint.state().told().ends_with(&format!("; last: {late}")), "{}", endpoint.state().told());
+}
+
+#[tokio::test]
+async fn the_panel_limits_how_long_it_stays_open_also_by_a_reload() {
+    let wire = wire(50, false);
+    let endpoint = endpoint(&wire);
+    eject(&endpoint);
+    let asks_again_in = || endpoint.state().asks_again_in.unwrap().as_secs_f64().ceil();
+    assert_eq!(asks_again_in(), 60.0);
+    let rules = PanelRules { max_ejected_percent: 50, simulate_only: false, open_ceiling: seconds(30) };
+    wire.set_rules(rules);
+    assert_eq!(asks_again_in(), 30.0);
+    wire.set_rules(PanelRules { open_ceiling: seconds(300), ..rules });
+    assert_eq!(asks_again_in(), 30.0);
+}
+
+#[tokio::test]
+async fn an_operator_lets_the_next_call_through() {
+    let server = Server::always(answer("200 OK", "")).await;
+    let endpoint = endpoint(&wire(50, false));
+    assert!(!endpoint.probe(), "it is closed");
+    eject(&endpoint);
+    assert_eq!(send(&endpoint, server.url()).await.unwrap_err(), CallError::BreakerOpen);
+    assert!(endpoint.probe());
+    assert!(send(&endpoint, server.url()).await.is_ok());
+    assert_eq!(endpoint.state().breaker, BreakerState::HalfOpen);
+    assert!(endpoint.probe(), "probes without a verdict make room");
+    assert!(send(&endpoint, server.url()).await.is_ok());
+    endpoint.judged(None);
+    assert_eq!(endpoint.state().breaker, BreakerState::Closed);
 }

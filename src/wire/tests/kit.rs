@@ -95,6 +95,10 @@ pub(super) fn near() -> PoolRules {
     }
 }
 
+pub(super) fn wire(max_ejected_percent: u8, simulate_only: bool) -> Wire {
+    Wire::new(PanelRules { max_ejected_percent, simulate_only, open_ceiling: Duration::from_secs(300) })
+}
+
 pub(super) fn once() -> EndpointRules {
     let mut rules = EndpointRules::default();
     rules.retry.attempts = 1;
@@ -102,7 +106,7 @@ pub(super) fn once() -> EndpointRules {
 }
 
 pub(super) fn pool(rules: PoolRules) -> Pool {
-    Wire::new(PanelRules { max_ejected_percent: 50, simulate_only: false }).pool("lender", rules).unwrap()
+    wire(50, false).pool("lender", rules).unwrap()
 }
 
 pub(super) fn endpoint(rules: PoolRules) -> Endpoint {

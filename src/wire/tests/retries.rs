@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use tokio::io::AsyncWriteExt;
 use tokio::time::Instant;
 
-use super::kit::{Server, answer, far, near, pool, post, request, send};
+use super::kit::{Server, answer, far, near, pool, post, request, send, wire};
 use crate::retry::RetryBudget;
 use crate::{Call, CallError, Endpoint, EndpointRules, RetryRules};
 
@@ -87,9 +87,7 @@ async fn a_connection_that_was_closed_while_idle_costs_no_call() {
 #[tokio::test]
 async fn what_happens_is_counted() {
     let metrics = offerd_base::telemetry::recorder::install();
-    let rules = crate::PanelRules { max_ejected_percent: 50, simulate_only: false };
-    let wire = crate::Wire::new(rules);
-    let endpoint = wire
+    let endpoint = wire(50, false)
         .pool("counted", near())
         .unwrap()
         .endpoint("loan", EndpointRules { retry: TWICE, ..EndpointRules::default() });

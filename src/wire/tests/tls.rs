@@ -15,8 +15,8 @@ use tokio_rustls::TlsAcceptor;
 use uuid::Uuid;
 
 use super::http2;
-use super::kit::{Server, answer, endpoint, near, request, send};
-use crate::{CallError, PanelRules, PoolRules, TlsFault, Wire};
+use super::kit::{Server, answer, endpoint, near, request, send, wire};
+use crate::{CallError, PoolRules, TlsFault};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -234,7 +234,7 @@ async fn the_two_sides_agree_on_http2_or_on_less() {
 
 #[test]
 fn what_is_no_certificate_is_found_when_the_pool_is_made() {
-    let wire = Wire::new(PanelRules { max_ejected_percent: 50, simulate_only: false });
+    let wire = wire(50, false);
     let refused = |rules| wire.pool("lender", rules).err().unwrap();
     let roots = PoolRules { extra_roots: Some(b"-----".to_vec()), ..near() };
     assert_eq!(refused(roots), "no certificate in PEM among the roots");

@@ -138,7 +138,7 @@ const VARIABLES: [(&str, &str, Result<&str, &str>); 20] = [
     ("RANKING__LEAST", "0.95", Err("`ranking.most` must be from 0.95 to 1, got 0.9")),
     (
         "MATCHING__DEADLINE",
-        "100ms",
+        "55ms",
         Err(
             "`matching.response_margin` and `matching.least_budget` together must fit into `matching.deadline`",
         ),

@@ -32,6 +32,8 @@ record! {
         since?: DateTime<Utc>,
         /// When it will be asked again; for an active seat, when its schedule closes. Unset if unknown.
         until?: DateTime<Utc>,
+        /// State of its breaker, when it asks again and the last failure, while its breaker keeps it out.
+        breaker?: String,
         /// Asks in the current minute.
         asked_this_minute: u32,
         /// Cap of asks per minute.
@@ -134,6 +136,7 @@ impl Limiter {
             health: Judgement::default(),
             since: paused_since.and_then(moment),
             until,
+            breaker: None,
             asked_this_minute,
             per_minute: limits.per_minute,
             asked_today,
@@ -173,7 +176,8 @@ impl SeatStanding {
         let moment = |at: DateTime<Utc>| at.format("%Y-%m-%d %H:%M UTC");
         match (self.state, self.since, self.until) {
             (State::PausedByCommand | State::BreakerOpen, Some(since), _) => {
-                format!("{words} since {}", moment(since))
+                let breaker = self.breaker.as_ref().map(|breaker| format!(": {breaker}"));
+                format!("{words} since {}{}", moment(since), breaker.unwrap_or_default())
             }
             (State::Active, _, Some(until)) => format!("{words}, closes {}", moment(until)),
             (_, _, Some(until)) => format!("{words} until {}", moment(until)),

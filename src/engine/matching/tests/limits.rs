@@ -209,7 +209,7 @@ fn limits_hold_when_second_look_begins_and_not_when_it_is_held() {
 fn a_seat_for_which_no_time_is_left_counts_nothing_before_and_after_a_restart() {
     paused(async {
         let mut rules = rules();
-        rules.matching.deadline = Duration::from_millis(120);
+        rules.matching.deadline = Duration::from_millis(55);
         let partners = [partner("prompt").loan("")];
         let world = World::with_rules(&partners, rules).await;
         world.submit(Until::Settled).await;

@@ -29,10 +29,10 @@ const BAR: &str = "{bar:30} {pos} of {len} rate tables, {eta} left";
 /// Runs `offerd replay`.
 pub async fn run(settings: &Settings, arguments: &ReplayArguments) -> Result<(), CommandError> {
     let directory = arguments.partners.as_ref().unwrap_or(&settings.partners.path);
+    let admin = AdminClient::find(settings).await?;
     // Loaded here, so that faults name their files.
     Book::load(directory)?;
     let bar = StepProgressBar::begin(BAR);
-    let admin = AdminClient::find(settings).await?;
     let report = replayed(&admin, &order(directory, arguments)?, &bar).await?;
     drop(bar);
     Ok(page::show(&report, arguments.json, || print(&report))?)

@@ -82,11 +82,15 @@ impl<R: Read> Decoded<R> {
     fn begin(&mut self) -> io::Result<usize> {
         self.has_begun = true;
         let mut start = Vec::with_capacity(BEGINNING);
-        self.file.by_ref().take(BEGINNING as u64).read_to_end(&mut start)?;
+        let read = self.file.by_ref().take(BEGINNING as u64).read_to_end(&mut start);
         if let Some(found) = no_text(&start, self.decoder.encoding()) {
             return Err(io::Error::other(found));
         }
         self.raw[..start.len()].copy_from_slice(&start);
+        if let Err(error) = read {
+            // What was read comes first; the next read fails again.
+            return if start.is_empty() { Err(error) } else { Ok(start.len()) };
+        }
         Ok(start.len() + self.file.read(&mut self.raw[start.len()..])?)
     }
 
@@ -225,7 +229,7 @@ impl<R: Read> TextLines<R> {
                 "has the control character U+{:04X}, which is no letter; take it out, or export it again",
                 u32::from(letter)
             ))
-        } else if text.contains(char::is_control) {
+        } else if text.contains(|letter: char| letter.is_control() && letter != '\t') {
             Err("has control characters, as programs make of `’` when they read windows-1252 as Latin-1; \
                 export it again, as UTF-8"
                 .to_owned())

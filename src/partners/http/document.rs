@@ -10,18 +10,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::json_fault::{is_document, no_json, wrapped};
-use super::parsed::Parsed;
+use super::parsed::{NIL, Parsed, TEXT, is_nil};
 
 /// Maximum number of elements and attributes of an XML answer.
 const NODES: u32 = 100_000;
 
 const DEPTH: usize = 64;
-
-/// Key of an element's own text, if it also has elements or attributes.
-pub const TEXT: &str = "#text";
-
-/// The name of the attribute by which an element says that it is nothing.
-pub(super) const NIL: &str = "@nil";
 
 /// How pages of HTML begin.
 const PAGES: [&str; 2] = ["<!doctype html", "<html"];
@@ -322,11 +316,6 @@ fn element(node: Node<'_, '_>, depth: usize, named: impl Fn(&str) -> bool + Copy
         table.insert(TEXT.to_owned(), text.into());
     }
     Some(Value::Object(table))
-}
-
-/// Whether an element is nil, by its attribute `xsi:nil`.
-pub(super) fn is_nil(attribute: Option<&str>) -> bool {
-    matches!(attribute, Some("true" | "1"))
 }
 
 /// A value as it is sent or judged: of an element of XML with a text and attributes alone, the text; null where it is nil.

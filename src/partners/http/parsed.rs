@@ -8,8 +8,13 @@ use std::sync::Arc;
 use minijinja::value::{Enumerator, Object, Value as Mapped};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::document::{NIL, TEXT, is_nil};
 use super::mapping_error::own_words;
+
+/// Key of an element's own text, if it also has elements or attributes.
+pub const TEXT: &str = "#text";
+
+/// The name of the attribute by which an element says that it is nothing.
+pub(super) const NIL: &str = "@nil";
 
 /// From here on, whole numbers of JSON are rounded.
 const WHOLE_MAX: f64 = 9_223_372_036_854_775_808.0;
@@ -82,6 +87,11 @@ impl<'de> Visitor<'de> for ParsedVisitor {
         let is_text = table.contains_key(TEXT) || is_nil(table.get(NIL).and_then(Mapped::as_str));
         Ok(if is_text { Mapped::from_object(TextElement(table)) } else { table.into() })
     }
+}
+
+/// Whether an element is nil, by its attribute `xsi:nil`.
+pub(super) fn is_nil(attribute: Option<&str>) -> bool {
+    matches!(attribute, Some("true" | "1"))
 }
 
 /// An element of XML with a text and attributes: a table that is written as its text.

@@ -2,7 +2,7 @@
 
 use minijinja::value::{Value, ValueKind};
 
-use super::document::{NIL, TEXT, is_nil};
+use super::parsed::{NIL, TEXT, is_nil};
 use crate::truth::{self, truth};
 
 /// A value as true or false, texts by their meaning; `None` for a text that means neither. A list is true

@@ -57,7 +57,7 @@ const DOLLARS: &[i64] = &[0, 1, 800, 1800, 20_000, 60_000, 80_000, 97_000, 100_0
 
 /// A rule as it stands under `eligibility`: conditions, and alternatives with alternatives of their own.
 pub fn rule() -> impl Strategy<Value = Value> {
-    let leaf = prop::collection::btree_map(select(SUBJECTS.to_vec()).prop_flat_map(named), Just(()), 1..4);
+    let leaf = prop::collection::btree_map(select(SUBJECTS.to_vec()).prop_flat_map(named), Just(()), 1..3);
     let conjunction = leaf.prop_map(|conditions| {
         let conditions = conditions
             .into_keys()
@@ -94,7 +94,7 @@ fn condition(kind: Kind) -> impl Strategy<Value = Value> {
             .boxed(),
     };
     let tests = prop_oneof![6 => tests, 1 => Just(json!({ "present": true }))];
-    (tests, prop::bool::weighted(0.4)).prop_map(|(mut condition, or_missing)| {
+    (tests, prop::bool::weighted(0.6)).prop_map(|(mut condition, or_missing)| {
         if or_missing && condition.get("present").is_none() {
             condition["or_missing"] = true.into();
         }

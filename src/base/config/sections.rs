@@ -245,6 +245,14 @@ table! {
         max_ejected_percent: u8 = count(0, 100) => reloadable,
         /// Breakers only count and log; they eject nothing.
         simulate_only: bool => reloadable,
+        /// Threads that look up host names.
+        lookup_threads: usize = count(1, 256) => reloadable,
+        /// How long a call waits for a look-up.
+        lookup_timeout: Duration = span(10 * MILLISECOND, MINUTE) => reloadable,
+        /// How long an answer serves without another look-up.
+        lookup_kept: Duration = span(ZERO, HOUR) => reloadable,
+        /// How long after that it serves while look-ups fail or hang.
+        lookup_stale: Duration = span(ZERO, 7 * DAY) => reloadable,
     }
 
     /// `[engine]`

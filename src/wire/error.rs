@@ -37,13 +37,20 @@ pub enum CallError {
     #[error("the host name has no address")]
     Unresolved,
     /// Name servers did not answer in time.
-    #[error("the host name could not be looked up in {}: name servers do not answer", shown(*.after))]
+    #[error(
+        "the host name could not be looked up in {}: name servers do not answer; check /etc/resolv.conf, or \
+            ask the owner of the host",
+        shown(*.after)
+    )]
     LookupTimedOut {
         /// How long the call waited.
         after: Duration,
     },
     /// The threads for look-ups are busy with other hosts.
-    #[error("no thread was free to look up the host name: name servers of other hosts do not answer")]
+    #[error(
+        "no thread was free to look up the host name: name servers of other hosts do not answer; check \
+            /etc/resolv.conf"
+    )]
     NoLookupThread,
     /// No connection could be made.
     #[error("no connection could be made")]

@@ -18,11 +18,12 @@ use tokio::time::{Instant, timeout};
 use super::error::CallError;
 use offerd_base::telemetry::metrics::{WIRE_LOOKUPS, WIRE_LOOKUPS_RUNNING};
 
-/// Maximum number of hosts that are known or waited for: far more than a book has. A mapping may compute a
-/// URL, so their number is not the operator's alone.
+/// Maximum number of hosts that are known or waited for; beyond it, known ones are forgotten. Fixed, since it
+/// is far more than a book has. A mapping may compute a URL, so their number is not the operator's alone.
 pub(super) const HOSTS_MAX: usize = 4096;
 
-/// How long after a failure an old answer serves without another look-up.
+/// How long after a failure an old answer serves without another look-up. Fixed: longer than a call and its
+/// retry, too short to miss the recovery of name servers.
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// Limits of look-ups.

@@ -248,7 +248,7 @@ table! {
         /// Threads that look up host names.
         lookup_threads: usize = count(1, 256) => reloadable,
         /// How long a call waits for a look-up.
-        lookup_timeout: Duration = span(10 * MILLISECOND, MINUTE) => reloadable,
+        lookup_timeout: Duration = span(MILLISECOND, MINUTE) => reloadable,
         /// How long an answer serves without another look-up.
         lookup_kept: Duration = span(ZERO, HOUR) => reloadable,
         /// How long after that it serves while look-ups fail or hang.

@@ -73,7 +73,7 @@
 //! - `pendingResponses` only shrinks. A table is computed under one [`matching::configuration`], whatever is
 //!   reloaded.
 //! - A lead has one thread, for its connection, actors, timers and calls. Work that blocks or takes
-//!   milliseconds runs elsewhere.
+//!   milliseconds runs elsewhere; look-ups of host names on threads that nothing else uses.
 //! - One node owns a pending table; a node that was ended can no longer write. Caps are counted from stored
 //!   records.
 //! - Arrival times never go back. A reload replaces everything or nothing (`daemon/reload.rs`).

@@ -3,7 +3,6 @@
 use std::future::Future;
 use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -26,7 +25,7 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Clone)]
 pub(super) struct Connector {
     inner: HttpsConnector<HttpConnector<GuardedResolver>>,
-    rules: Arc<AddressRules>,
+    resolver: GuardedResolver,
     timeout: Duration,
     made: Counter,
 }
@@ -35,11 +34,11 @@ impl Connector {
     pub(super) fn new(
         tls: ClientConfig,
         http2: bool,
-        rules: Arc<AddressRules>,
+        resolver: GuardedResolver,
         timeout: Duration,
         made: Counter,
     ) -> Self {
-        let mut tcp = HttpConnector::new_with_resolver(GuardedResolver::new(Arc::clone(&rules)));
+        let mut tcp = HttpConnector::new_with_resolver(resolver.clone());
         tcp.set_nodelay(true);
         tcp.enforce_http(false);
         // Several addresses share the timeout; a single one may use all of it.
@@ -50,7 +49,13 @@ impl Connector {
         } else {
             schemes.enable_http1().wrap_connector(tcp)
         };
-        Self { inner, rules, timeout, made }
+        Self { inner, resolver, timeout, made }
+    }
+
+    /// Why a call whose time ran out has no connection.
+    pub(super) fn timed_out(&self, uri: &Uri, after: Duration) -> CallError {
+        let awaited = self.resolver.lookups.awaited(uri.host().unwrap_or_default(), after);
+        awaited.unwrap_or(CallError::TimedOut { during: Phase::Connect })
     }
 }
 
@@ -65,15 +70,14 @@ impl Service<Uri> for Connector {
 
     fn call(&mut self, uri: Uri) -> Self::Future {
         // A host that is a literal address is never resolved.
-        if forbidden(&self.rules, &uri).is_some() {
+        if forbidden(&self.resolver.rules, &uri).is_some() {
             return Box::pin(std::future::ready(Err(CallError::ForbiddenAddress.into())));
         }
-        let connecting = tokio::time::timeout(self.timeout, self.inner.call(uri));
-        let made = self.made.clone();
+        let connecting = tokio::time::timeout(self.timeout, self.inner.call(uri.clone()));
+        let connector = self.clone();
         Box::pin(async move {
-            let connection =
-                connecting.await.map_err(|_| CallError::TimedOut { during: Phase::Connect })??;
-            made.increment(1);
+            let connection = connecting.await.map_err(|_| connector.timed_out(&uri, connector.timeout))??;
+            connector.made.increment(1);
             Ok(FirstBytes::of(connection))
         })
     }

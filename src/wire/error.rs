@@ -2,10 +2,12 @@
 
 use std::error::Error;
 use std::io;
+use std::time::Duration;
 
 use http_body_util::LengthLimitError;
 
 use super::tls_fault::TlsFault;
+use offerd_base::declaration::HumanDuration;
 
 pub(super) const HEAD_BYTES: u32 = 64 * 1024;
 pub(super) const HEAD_LINES: usize = 256;
@@ -34,6 +36,22 @@ pub enum CallError {
     /// The host has no address.
     #[error("the host name has no address")]
     Unresolved,
+    /// Name servers did not answer in time.
+    #[error(
+        "the host name could not be looked up in {}: name servers do not answer; check /etc/resolv.conf, or \
+            ask the owner of the host",
+        shown(*.after)
+    )]
+    LookupTimedOut {
+        /// How long the call waited.
+        after: Duration,
+    },
+    /// The threads for look-ups are busy with other hosts.
+    #[error(
+        "no thread was free to look up the host name: name servers of other hosts do not answer; check \
+            /etc/resolv.conf"
+    )]
+    NoLookupThread,
     /// No connection could be made.
     #[error("no connection could be made")]
     Connect,
@@ -132,6 +150,8 @@ impl CallError {
             Self::BadUrl => "bad_url",
             Self::ForbiddenAddress => "forbidden_address",
             Self::Unresolved => "unresolved",
+            Self::LookupTimedOut { .. } => "lookup_timed_out",
+            Self::NoLookupThread => "no_lookup_thread",
             Self::Connect => "connect",
             Self::Tls(_) => "tls",
             Self::TimedOut { during: Phase::Connect } => "timed_out_connect",
@@ -173,8 +193,21 @@ impl CallError {
 
     /// Whether it speaks against the far side. What we did not even try does not.
     pub fn blames_far_side(self) -> bool {
-        !matches!(self, Self::Busy | Self::BreakerOpen | Self::NoTime | Self::BadUrl | Self::ForbiddenAddress)
+        !matches!(
+            self,
+            Self::Busy
+                | Self::BreakerOpen
+                | Self::NoTime
+                | Self::BadUrl
+                | Self::ForbiddenAddress
+                | Self::NoLookupThread
+        )
     }
+}
+
+/// A duration in whole milliseconds, as in settings.
+fn shown(span: Duration) -> HumanDuration {
+    HumanDuration(Duration::from_millis(span.as_millis().try_into().unwrap_or(u64::MAX)))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

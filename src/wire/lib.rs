@@ -5,7 +5,7 @@
 //!
 //! 1. is refused at once if its deadline has passed, the endpoint is full or its breaker is open;
 //! 2. takes a pooled connection or makes one, to an address checked against the [`address`] rules, so that no
-//!    second resolution can lead elsewhere;
+//!    second resolution can lead elsewhere; host names are looked up on threads of their own (`lookups`);
 //! 3. is sent once; again only if it was certainly never sent or is idempotent, within the retry budget;
 //! 4. is read under the size limit of the pool, both before and after decoding;
 //! 5. ends in a [`CallReply`], on which the caller reports its verdict ([`Endpoint::judged`]), or in one
@@ -25,6 +25,7 @@ mod error;
 mod figures;
 mod first_bytes;
 mod late;
+mod lookups;
 mod panel;
 pub mod pinned;
 mod pool;
@@ -47,25 +48,29 @@ pub use call::{Call, CallReply, Phases};
 pub use endpoint::{Endpoint, EndpointRules, EndpointState};
 pub use error::{CallError, Phase, cause};
 pub use late::LateReplyCallback;
+pub use lookups::LookupRules;
 pub use panel::PanelRules;
 pub use pool::{Pool, PoolRules};
 pub use retry::RetryRules;
 pub use tls::trusting;
 pub use tls_fault::TlsFault;
 
+use lookups::Lookups;
 use panel::Panel;
 
 /// State shared by all pools. One per process, cheap to clone.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Wire {
     panel: Arc<Panel>,
+    lookups: Arc<Lookups>,
     public_roots: Arc<RootCertStore>,
 }
 
 impl Wire {
     /// Creates a wire without pools.
     pub fn new(rules: PanelRules) -> Self {
-        Self { panel: Arc::new(Panel::new(rules)), public_roots: Arc::new(tls::public_roots()) }
+        let (panel, public_roots) = (Arc::new(Panel::new(rules)), Arc::new(tls::public_roots()));
+        Self { panel, lookups: Lookups::of_system(), public_roots }
     }
 
     /// Replaces the limits of all breakers together.
@@ -73,8 +78,13 @@ impl Wire {
         self.panel.set_rules(rules);
     }
 
+    /// Replaces the limits of look-ups of host names.
+    pub fn set_lookup_rules(&self, rules: LookupRules) {
+        self.lookups.set_rules(rules);
+    }
+
     /// Creates a pool for one far system; `name` labels its metrics. Does not connect yet.
     pub fn pool(&self, name: &str, rules: PoolRules) -> Result<Pool, String> {
-        Pool::new(name, rules, &self.public_roots, &self.panel)
+        Pool::new(name, rules, self)
     }
 }

@@ -15,7 +15,6 @@ use hyper_util::client::legacy::connect::capture_connection;
 use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use metrics::{Counter, counter};
-use rustls::RootCertStore;
 use thread_local::ThreadLocal;
 use tokio::time::{Instant, timeout_at};
 use tower_service::Service;
@@ -27,7 +26,8 @@ use super::connector::{Connector, forbidden};
 use super::endpoint::{Endpoint, EndpointRules};
 use super::error::{CallError, FailedAttempt, HEAD_BYTES, HEAD_LINES, Phase, cause};
 use super::panel::Panel;
-use super::tls;
+use super::resolver::GuardedResolver;
+use super::{Wire, tls};
 use offerd_base::telemetry::metrics::{WIRE_CONNECTIONS, WIRE_REQUESTS};
 
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("offerd/", env!("CARGO_PKG_VERSION")));
@@ -99,18 +99,14 @@ struct PoolInner {
 }
 
 impl Pool {
-    pub(super) fn new(
-        name: &str,
-        rules: PoolRules,
-        public_roots: &RootCertStore,
-        panel: &Arc<Panel>,
-    ) -> Result<Self, String> {
-        let tls = tls::config(public_roots, rules.identity.as_deref(), rules.extra_roots.as_deref())?;
+    pub(super) fn new(name: &str, rules: PoolRules, wire: &Wire) -> Result<Self, String> {
+        let tls = tls::config(&wire.public_roots, rules.identity.as_deref(), rules.extra_roots.as_deref())?;
         let addresses = Arc::new(AddressRules::new(&rules.allow_addresses)?);
         let made = counter!(WIRE_CONNECTIONS, "pool" => name.to_owned());
         let requests = counter!(WIRE_REQUESTS, "pool" => name.to_owned());
-        let connector = Connector::new(tls, rules.http2, Arc::clone(&addresses), rules.connect_timeout, made);
-        let (name, panel, clients) = (name.to_owned(), Arc::clone(panel), ThreadLocal::new());
+        let resolver = GuardedResolver::new(Arc::clone(&wire.lookups), Arc::clone(&addresses));
+        let connector = Connector::new(tls, rules.http2, resolver, rules.connect_timeout, made);
+        let (name, panel, clients) = (name.to_owned(), Arc::clone(&wire.panel), ThreadLocal::new());
         Ok(Self(Arc::new(PoolInner { name, panel, addresses, connector, clients, rules, requests })))
     }
 
@@ -206,8 +202,11 @@ impl Pool {
                 if connected {
                     too_late(late_reply(answer, most).boxed());
                 }
-                let during = if connected { Phase::Head } else { Phase::Connect };
-                FailedAttempt { error: CallError::TimedOut { during }, never_sent: !connected }
+                let error = match connected {
+                    true => CallError::TimedOut { during: Phase::Head },
+                    false => self.0.connector.timed_out(prepared.request.uri(), begun.elapsed()),
+                };
+                FailedAttempt { error, never_sent: !connected }
             })?
             .map_err(|error| FailedAttempt::of_request(&error))?;
         let (connected_at, answered_at) = (connected_at.unwrap_or(begun), Instant::now());

@@ -6,22 +6,23 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use hyper_util::client::legacy::connect::dns::{GaiResolver, Name};
+use hyper_util::client::legacy::connect::dns::Name;
 use tower_service::Service;
 
 use super::address::AddressRules;
 use super::error::CallError;
+use super::lookups::Lookups;
 
-/// The system's resolver, filtered by the address rules. Connections use exactly these addresses.
-#[derive(Debug, Clone)]
+/// The look-ups of a wire, filtered by the address rules of a pool. Connections use exactly these addresses.
+#[derive(Clone)]
 pub(super) struct GuardedResolver {
-    system: GaiResolver,
-    rules: Arc<AddressRules>,
+    pub(super) lookups: Arc<Lookups>,
+    pub(super) rules: Arc<AddressRules>,
 }
 
 impl GuardedResolver {
-    pub(super) fn new(rules: Arc<AddressRules>) -> Self {
-        Self { system: GaiResolver::new(), rules }
+    pub(super) fn new(lookups: Arc<Lookups>, rules: Arc<AddressRules>) -> Self {
+        Self { lookups, rules }
     }
 }
 
@@ -35,26 +36,17 @@ impl Service<Name> for GuardedResolver {
     }
 
     fn call(&mut self, name: Name) -> Self::Future {
-        let rules = Arc::clone(&self.rules);
-        let host = name.as_str().to_owned();
-        let resolving = self.system.call(name);
+        let Self { lookups, rules } = self.clone();
         Box::pin(async move {
-            let found = resolving.await.map_err(|_| CallError::Unresolved)?;
-            passed(&rules, &host, found).map(Vec::into_iter)
+            let found = lookups.find(name.as_str()).await?;
+            passed(&rules, name.as_str(), &found).map(Vec::into_iter)
         })
     }
 }
 
-fn passed(
-    rules: &AddressRules,
-    host: &str,
-    found: impl Iterator<Item = SocketAddr>,
-) -> Result<Vec<SocketAddr>, CallError> {
-    let found: Vec<SocketAddr> = found.collect();
-    if found.is_empty() {
-        return Err(CallError::Unresolved);
-    }
-    let passed: Vec<SocketAddr> = found.into_iter().filter(|at| rules.allow(host, at.ip())).collect();
+/// The addresses of a host that may be connected to.
+fn passed(rules: &AddressRules, host: &str, found: &[SocketAddr]) -> Result<Vec<SocketAddr>, CallError> {
+    let passed: Vec<SocketAddr> = found.iter().copied().filter(|at| rules.allow(host, at.ip())).collect();
     if passed.is_empty() { Err(CallError::ForbiddenAddress) } else { Ok(passed) }
 }
 
@@ -67,9 +59,8 @@ mod tests {
         let rules = AddressRules::default();
         let at = |text: &str| text.parse::<SocketAddr>().unwrap();
         let mixed = [at("127.0.0.1:0"), at("1.1.1.1:0"), at("[::1]:0")];
-        assert_eq!(passed(&rules, "lender.example", mixed.into_iter()), Ok(vec![at("1.1.1.1:0")]));
+        assert_eq!(passed(&rules, "lender.example", &mixed), Ok(vec![at("1.1.1.1:0")]));
         let inward = [at("10.0.0.1:0"), at("[::ffff:10.0.0.1]:0")];
-        assert_eq!(passed(&rules, "lender.example", inward.into_iter()), Err(CallError::ForbiddenAddress));
-        assert_eq!(passed(&rules, "lender.example", std::iter::empty()), Err(CallError::Unresolved));
+        assert_eq!(passed(&rules, "lender.example", &inward), Err(CallError::ForbiddenAddress));
     }
 }

@@ -247,6 +247,14 @@ table! {
         simulate_only: bool => reloadable,
         /// Longest time for which an open breaker lets no call through.
         breaker_ceiling: Duration = span(SECOND, 5 * MINUTE) => reloadable,
+        /// Threads that look up host names.
+        lookup_threads: usize = count(1, 256) => reloadable,
+        /// How long a call waits for a look-up.
+        lookup_timeout: Duration = span(MILLISECOND, MINUTE) => reloadable,
+        /// How long an answer serves without another look-up.
+        lookup_kept: Duration = span(ZERO, HOUR) => reloadable,
+        /// How long after that it serves while look-ups fail or hang.
+        lookup_stale: Duration = span(ZERO, 7 * DAY) => reloadable,
     }
 
     /// `[engine]`

@@ -59,7 +59,9 @@ async fn reach((partner, host, client): (String, String, PartnerClient)) -> Find
 
 fn next(error: CallError) -> &'static str {
     match error {
-        CallError::Unresolved => "check the name in its file, and this machine's resolver (/etc/resolv.conf)",
+        CallError::Unresolved | CallError::LookupTimedOut { .. } | CallError::NoLookupThread => {
+            "check the name in its file, and this machine's resolver (/etc/resolv.conf)"
+        }
         CallError::ForbiddenAddress => "if this address is intended, allow it by `wire.allow_addresses`",
         CallError::Connect | CallError::TimedOut { during: Phase::Connect } => {
             "ask the partner whether it is up and admits this machine; check the outgoing firewall"

@@ -78,9 +78,31 @@ impl AskError {
             Self::Request(_) => Outcome::Failed(AskFailure::Request),
             Self::NotCalled | Self::Unsigned | Self::TimedOut | Self::Pending => Outcome::TimedOut,
             Self::Call(CallError::TimedOut { .. } | CallError::NoTime) => Outcome::TimedOut,
+            Self::Call(CallError::NoLookupThread) => Outcome::Failed(AskFailure::KeptOut),
             Self::Answer(_) => Outcome::Failed(AskFailure::Answer),
             Self::Call(error) if error.is_of_answer() => Outcome::Failed(AskFailure::Answer),
             Self::Call(_) => Outcome::Failed(AskFailure::Unreachable),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_call_that_fails_ends_an_ask_by_its_cause() {
+        let cases = [
+            (CallError::Unresolved, AskFailure::Unreachable),
+            // Name servers are not the partner, so its timeout is not what ran out.
+            (CallError::LookupTimedOut { after: Duration::from_secs(2) }, AskFailure::Unreachable),
+            (CallError::NoLookupThread, AskFailure::KeptOut),
+        ];
+        for (error, failure) in cases {
+            let ended = AskError::Call(error);
+            assert_eq!((ended.outcome(), ended.is_timeout()), (Outcome::Failed(failure), false), "{error}");
         }
     }
 }

@@ -34,7 +34,8 @@ use offerd_partners::http::{
 use offerd_partners::{Book, Seat};
 pub use offerd_wire::{BreakerState, EndpointState};
 use offerd_wire::{
-    Call, CallError, CallReply, Endpoint, EndpointRules, LateReplyCallback, PanelRules, PoolRules, Wire,
+    Call, CallError, CallReply, Endpoint, EndpointRules, LateReplyCallback, LookupRules, PanelRules,
+    PoolRules, Wire,
 };
 
 const LATE_PATIENCE_MAX: Duration = Duration::from_secs(60);
@@ -65,12 +66,15 @@ pub(super) struct Wired {
 impl PartnerClients {
     /// No clients yet.
     pub fn new(settings: WireSettings) -> Self {
-        Self { wire: Wire::new(panel_rules(settings)), clients: HashMap::new() }
+        let clients = Self { wire: Wire::new(panel_rules(settings)), clients: HashMap::new() };
+        clients.set_rules(settings);
+        clients
     }
 
-    /// Changes the breaker limits of all clients of all books.
+    /// Changes the limits of breakers and look-ups of all clients of all books.
     pub fn set_rules(&self, settings: WireSettings) {
         self.wire.set_rules(panel_rules(settings));
+        self.wire.set_lookup_rules(lookup_rules(settings));
     }
 
     /// Opens the clients of a book, reusing unchanged ones.
@@ -152,8 +156,17 @@ impl PartnerClients {
 }
 
 fn panel_rules(settings: WireSettings) -> PanelRules {
-    let WireSettings { max_ejected_percent, simulate_only, breaker_ceiling } = settings;
+    let WireSettings { max_ejected_percent, simulate_only, breaker_ceiling, .. } = settings;
     PanelRules { max_ejected_percent, simulate_only, open_ceiling: breaker_ceiling }
+}
+
+fn lookup_rules(settings: WireSettings) -> LookupRules {
+    LookupRules {
+        threads: settings.lookup_threads,
+        timeout: settings.lookup_timeout,
+        kept: settings.lookup_kept,
+        stale: settings.lookup_stale,
+    }
 }
 
 impl PartnerClient {

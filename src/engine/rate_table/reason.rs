@@ -60,7 +60,7 @@ reasons! {
     /// The partner could not be reached, or the connection broke.
     Unreachable "unreachable" Unavailable "could not be reached";
     /// The circuit breaker was open, or the call limit was reached.
-    KeptOut "kept_out" Unavailable "was not called: its breaker is open, or its limit of calls is reached";
+    KeptOut "kept_out" Unavailable "was not called: its breaker is open, or a limit of calls or look-ups is reached";
     /// The answer was an error or could not be read.
     BadAnswer "bad_answer" Unavailable "its answer could not be read, or was an error";
     /// Too little time was left to ask.

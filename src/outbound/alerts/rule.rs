@@ -12,7 +12,7 @@ use offerd_base::telemetry::metrics::{
     LEADS_MISSING, LIMIT_USED, LOG_LINES_LOST, OFFERS_FALL, PARTNER_HEALTH, POSTBACK_LAG, POSTBACKS_DEAD,
     RELOAD_REFUSED, SEATS_CUT, STORE_BROKEN_RECORDS, STORE_CLOCK_OFFSET, STORE_CLOCK_STEPS,
     STORE_COMMIT_SECONDS, STORE_DAMAGE, STORE_FREE_BYTES, STORE_STALLED, STORE_STALLS, SUBMITS_REFUSED,
-    WIRE_BREAKER_STATE,
+    WIRE_BREAKER_STATE, WIRE_LOOKUPS,
 };
 use offerd_insight::sheet::figures;
 
@@ -115,6 +115,8 @@ pub const RULES: &[AlertRule] = &[
         "{partner} ({product_type}) is worse than usual: {value}", "a-partner-is-unwell") },
     rule("OfferdBreakerOpen", Ticket, minutes(5), Level(WIRE_BREAKER_STATE, "max by (instance, pool, endpoint) ($) == 2", |state, _, _| state > 1.5), &["pool", "endpoint"],
         "the breaker of {pool} ({endpoint}) is open: it blocks calls", "a-breaker-is-open"),
+    rule("OfferdLookupsFail", Ticket, minutes(5), Growth(WIRE_LOOKUPS, ("result", "stale"), minutes(5), 0.0), &[],
+        "look-ups of host names fail or hang; calls use old addresses, up to wire.lookup_stale", "name-servers-fail-or-hang"),
     rule("OfferdPartnerLimitUsedUp", Notice, minutes(1), Level(LIMIT_USED, r#"max by (instance, partner, product_type, limit) (${limit!="per_minute"}) >= 1"#, is_used_up), &["partner", "product_type", "limit"],
         "{partner} ({product_type}) has used up {limit} for today", "a-limit-is-used-up"),
     rule("OfferdPostbacksLag", Ticket, minutes(5), Level(POSTBACK_LAG, "max by (instance, subscription) ($) > 900", |seconds, _, _| seconds > 900.0), &["subscription"],

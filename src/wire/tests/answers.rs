@@ -9,8 +9,8 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderValue, TRANSFER_ENCO
 use hyper::{HeaderMap, StatusCode};
 use tokio::io::AsyncWriteExt;
 
-use super::kit::{Server, answer, closed_port, endpoint, far, near, post, request, send};
-use crate::{CallError, CallReply, Phases, PoolRules, decoded};
+use super::kit::{Server, answer, closed_port, endpoint, far, near, once, post, request, send};
+use crate::{CallError, CallReply, LookupRules, PanelRules, Phases, PoolRules, Wire, decoded};
 
 fn gzip(body: impl AsRef<[u8]>) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -317,7 +317,11 @@ async fn an_address_is_allowed_by_the_name_it_goes_by() {
 #[tokio::test]
 async fn a_name_without_address_is_unresolved() {
     // Name resolution may take the system a while.
-    let patient = endpoint(PoolRules { connect_timeout: Duration::from_secs(3_600), ..near() });
+    let timeout = Duration::from_secs(3_600);
+    let wire = Wire::new(PanelRules { max_ejected_percent: 50, simulate_only: false });
+    wire.set_lookup_rules(LookupRules { timeout, ..LookupRules::default() });
+    let patient = wire.pool("lender", PoolRules { connect_timeout: timeout, ..near() }).unwrap();
+    let patient = patient.endpoint("loan", once());
     let unresolved = send(&patient, "http://no-such-host.invalid/").await.unwrap_err();
     assert_eq!(unresolved, CallError::Unresolved);
 }

@@ -4,5 +4,6 @@ mod deadlines;
 mod endpoints;
 mod http2;
 mod kit;
+mod lookups;
 mod retries;
 mod tls;

@@ -145,7 +145,7 @@ impl Reloading {
         self.reception.send_replace(offerd_http::welcome(&settings.api));
         renewals.into_iter().for_each(|(_, renewal)| renewal.show());
         note_certificates(&self.shown);
-        if let Err(cause) = self.filter.set(&settings.log.filter) {
+        if let Err(cause) = self.filter.set(&settings.log.filter, settings.log.access) {
             // Fails only in a process without a log.
             warn!(cause, "the log filter is unchanged");
         }

@@ -22,7 +22,7 @@ pub mod leads;
 pub mod master_key;
 mod nodes;
 pub mod partner_events;
-mod partners;
+pub mod partners;
 pub mod password;
 mod password_hash;
 pub mod persons;

@@ -68,7 +68,8 @@ impl Reloading {
         tell(&outcome);
         counter!(RELOADS, "result" => outcome.word()).increment(1);
         match outcome {
-            ReloadOutcome::Reloaded(_) => note_book(&self.engine.book()),
+            // Noted before the alerts were judged again.
+            ReloadOutcome::Reloaded(_) => {}
             ReloadOutcome::Refused { .. } | ReloadOutcome::Failed { .. } => gauge!(RELOAD_REFUSED).set(1.0),
         }
         notify(&[NotifyState::Ready]);
@@ -149,6 +150,8 @@ impl Reloading {
             // Fails only in a process without a log.
             warn!(cause, "the log filter is unchanged");
         }
+        note_book(&self.engine.book());
+        // Wakes those who judge the alerts, so the metrics are set before.
         self.in_force.send_replace(Arc::new(settings.clone()));
         self.settings = settings;
     }

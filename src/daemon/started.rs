@@ -154,8 +154,9 @@ impl Started {
                 request = signals.next() => match request {
                     SignalRequest::Reload => {
                         info!(target: AUDIT, who = "SIGHUP", action = "reload", "reload requested");
-                        note_signal(&self.store).await;
-                        drop(self.reloading.reload().await);
+                        note_signal(&self.store, "reload", None).await;
+                        let outcome = self.reloading.reload().await.told();
+                        note_signal(&self.store, "reload.outcome", Some(outcome)).await;
                     }
                     SignalRequest::Stop => return None,
                 },
@@ -399,8 +400,8 @@ async fn welcome(
 }
 
 /// Records a reload by signal in the audit, if possible: permission to send signals implies more.
-async fn note_signal(store: &Store) {
-    let entry = AuditEntry::of_machine("SIGHUP".to_owned(), "signal", "reload");
+async fn note_signal(store: &Store, action: &'static str, object: Option<String>) {
+    let entry = AuditEntry { object, ..AuditEntry::of_machine("SIGHUP".to_owned(), "signal", action) };
     if let Err(failure) = AuditLog::of(store.clone()).commit(Commit::new(), entry).await {
         error!(%failure, "could not record a reload in the audit");
     }

@@ -1,7 +1,8 @@
 //! `GET /alerts`, `POST /alerts/test` for `offerd alerts`, and the actions that the console shares.
 
 use super::prelude::*;
-use offerd_outbound::alerts::{ReceiverTest, check_receiver, try_out};
+use offerd_outbound::alerts::{AlertsStatus, ReceiverTest, check_receiver, doubt, try_out};
+use offerd_store::StoreHealth;
 
 /// The order of a test alert.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -13,11 +14,22 @@ pub struct AlertTest {
 
 operations! {
     /// Lists firing alerts and the receivers.
-    list(context) => context.app.alerts.standing(&context.app.settings().alerts);
+    list(context) => standing(&context.app);
 
     /// Sends a test alert, and reports the result of each receiver.
     test(context, test: AlertTest) =>
         tested(&context.app, &AuditActor::of_command(&context), test.receiver.as_deref()).await?;
+}
+
+/// The present alerts. A follower whose store does not answer cannot tell what the leader has written since.
+pub(super) fn standing(app: &AdminState) -> AlertsStatus {
+    let mut standing = app.alerts.standing(&app.settings().alerts);
+    if let (false, StoreHealth::Stalled(why) | StoreHealth::Failed(why)) =
+        (app.store.leads(), app.store.health())
+    {
+        standing.doubt.get_or_insert_with(|| doubt(why));
+    }
+    standing
 }
 
 pub(super) async fn tested(app: &AdminState, by: &AuditActor, to: Option<&str>) -> Result<Vec<ReceiverTest>> {

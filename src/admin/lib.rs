@@ -22,7 +22,7 @@ pub mod leads;
 pub mod master_key;
 mod nodes;
 pub mod partner_events;
-mod partners;
+pub mod partners;
 pub mod password;
 mod password_hash;
 pub mod persons;
@@ -41,6 +41,7 @@ pub mod tokens;
 pub mod transcripts;
 pub mod users;
 
+use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -64,6 +65,7 @@ use crate::reload_report::{Reloader, channel as reload_requests};
 use offerd_base::config::Settings;
 use offerd_base::run_file::RunFile;
 use offerd_base::telemetry::figures::MetricsSnapshot;
+use offerd_base::telemetry::process;
 use offerd_base::telemetry::recorder::Handle;
 use offerd_base::telemetry::tail::LogTail;
 use offerd_engine::matching::MatchingEngine;
@@ -124,7 +126,7 @@ impl AdminState {
     ) -> Self {
         let in_force = Arc::clone(&settings.borrow());
         Self {
-            health: Arc::new(ReadinessState::new(store.clone())),
+            health: Arc::new(ReadinessState::new(store.clone(), settings.clone(), settings_file(&run_file))),
             metrics: Handle::default(),
             key_ring: AllTokens::of(store.clone()),
             audit: AuditLog::of(store.clone()),
@@ -172,8 +174,7 @@ impl AdminState {
     }
 
     pub(crate) fn ready(&self) -> Result<(), String> {
-        self.health.ready()?;
-        self.engine.suppressions.locked().map_or(Ok(()), Err)
+        self.health.ready(&self.engine)
     }
 
     fn settings(&self) -> Arc<Settings> {
@@ -186,6 +187,7 @@ impl AdminState {
 
     fn measured(&self) -> MetricsSnapshot {
         self.engine.measure();
+        self.health.measure(&self.engine);
         offerd_insight::nodes::measure(&self.store);
         self.metrics.figures()
     }
@@ -357,6 +359,10 @@ impl Authenticate for AdminState {
     }
 }
 
+fn settings_file(run_file: &RunFile) -> Option<PathBuf> {
+    run_file.settings_files.as_ref()?.first().cloned()
+}
+
 fn index_page(run_file: &RunFile) -> String {
     let RunFile { api, integrations, .. } = run_file;
     let longest = ROUTES.iter().map(|route| route.path.len()).max().unwrap_or_default() + 2;
@@ -382,7 +388,8 @@ async fn live(_: Context) -> Result<Reply> {
 async fn ready(context: Context) -> Result<Reply> {
     match context.app.ready() {
         Ok(()) => {
-            let remarks = [context.app.health.remark(), context.app.engine.suppressions.remark()];
+            let health = &context.app.health;
+            let remarks = [health.remark(), health.key_fault(), context.app.engine.suppressions.remark()];
             let remarks: String = remarks.into_iter().flatten().map(|remark| remark + "\n").collect();
             let degraded = context.app.health.degraded();
             let told = degraded.map_or("ready\n".to_owned(), |why| format!("ready, degraded: {why}\n"));
@@ -396,6 +403,7 @@ async fn ready(context: Context) -> Result<Reply> {
 }
 
 async fn show_metrics(context: Context) -> Result<Reply> {
+    process::measure();
     let text = context.app.measured().text();
     let version = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     Ok(Reply::bytes("text/plain", text).header(CONTENT_TYPE, version))

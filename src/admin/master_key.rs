@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::prelude::*;
+use offerd_base::config::StoreSettings;
 use offerd_model::record;
 use offerd_store::{MasterKey, SealingError, Store};
 
@@ -30,6 +31,22 @@ record! { plain
     }
 }
 
+/// Why a start with these settings would not open a store with this master key, if the key that they give is
+/// another one or cannot be read. A key that is not given may come with the next start.
+pub fn fault(settings: &StoreSettings, needed: &str) -> Option<String> {
+    let found = match MasterKey::find(settings.master_key_file.as_deref(), &settings.path) {
+        Ok(given) => {
+            let given = given.filter(|given| given.id() != needed)?;
+            format!("the settings give master key {} ({})", given.id(), given.place())
+        }
+        Err(error) => format!("the master key that the settings give cannot be read ({error})"),
+    };
+    Some(format!(
+        "{found}, but the store needs {needed}: the next start will fail; name the file that holds {needed} \
+            as `store.master_key_file`, or give it as OFFERD_MASTER_KEY or as the systemd credential"
+    ))
+}
+
 pub(super) async fn sealed_with(context: Context) -> Result<Reply> {
     Reply::json(&SealedWith { key: context.app.store.master_key_id() })
 }
@@ -37,7 +54,8 @@ pub(super) async fn sealed_with(context: Context) -> Result<Reply> {
 /// Reads and writes files on a blocking thread.
 pub(super) async fn rotate(mut context: Context) -> Result<Reply> {
     let rotation: Rotation = order(&mut context, ORDER_BYTES).await?;
-    match context.app.reading(FAILED, move |app| rotation.apply(&app.store)).await? {
+    let rotate = move |app: &AdminState| rotation.apply(&app.store).inspect(|_| app.health.look_at_key());
+    match context.app.reading(FAILED, rotate).await? {
         Ok(rotated) => {
             let Rotated { old_key, new_key } = &rotated;
             if old_key != new_key {

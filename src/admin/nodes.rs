@@ -32,7 +32,7 @@ fn told(app: &AdminState) -> NodeStatus {
     let told = NodeStatus {
         api: app.run_file.api.clone(),
         leads_per_second: app.console.leads_per_second().unwrap_or(0.0),
-        book: format!("{:?}", app.engine.book().fingerprint).chars().take(12).collect(),
+        book: NodeStatus::fingerprint_of(&app.engine.book()),
         asks_nobody: app.engine.suppressions.locked(),
         ..NodeStatus::of(&app.settings()).measured(&app.store)
     };

@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 
 use super::prelude::*;
+use super::reasons::reason_given;
 use offerd_engine::matching::limiter::State;
 use offerd_engine::matching::pausing::{self, Pausable};
 use offerd_insight::hindsight::timing::timings;
@@ -27,17 +28,37 @@ pub(super) async fn timing(context: Context) -> Result<Reply> {
     Reply::json(&context.app.reading("timings could not be read", read).await?.map_err(unread)?)
 }
 
+/// The order of a pause.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PauseOrder {
+    /// What is paused.
+    #[serde(flatten)]
+    pub what: Pausable,
+    /// Why, for the audit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
 operations! {
-    pause(context, what: Pausable) => paused(&context.app, &what, &AuditActor::of_command(&context)).await?;
+    pause(context, order: PauseOrder) => {
+        let reason = order.reason.as_deref().map(reason_given).transpose()?;
+        paused(&context.app, &order.what, reason, &AuditActor::of_command(&context)).await?
+    };
     resume(context, what: Pausable) => resumed(&context.app, &what, &AuditActor::of_command(&context)).await?;
     probe(context, what: Pausable) => probed(&context.app, &what, &AuditActor::of_command(&context)).await?;
 }
 
 /// Pauses a partner or product type of the book, until it is resumed.
-pub(super) async fn paused(app: &AdminState, what: &Pausable, actor: &AuditActor) -> Result<Pause> {
+pub(super) async fn paused(
+    app: &AdminState,
+    what: &Pausable,
+    reason: Option<&str>,
+    actor: &AuditActor,
+) -> Result<Pause> {
     in_book(app, what)?;
     let (partner, product_type) = named(what);
-    let note = note!("partner.pause", partner, product_type, "partner paused").about(object(what));
+    let note =
+        note!("partner.pause", partner, product_type, "partner paused").about(object(what)).because(reason);
     let pause = pausing::pause(&app.engine, what, async |commit| app.commit(actor, note, commit).await).await;
     pause.map_err(|failure| unwritten("the pause", &failure))
 }

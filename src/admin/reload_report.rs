@@ -66,9 +66,45 @@ impl ReloadOutcome {
             Self::Failed { .. } => "failed",
         }
     }
+
+    /// The outcome and what changed, or the faults, for the audit.
+    pub fn told(&self) -> String {
+        let mut told = match self {
+            Self::Reloaded(report) => report.changes(),
+            Self::Refused { faults } => faults.iter().map(ToString::to_string).collect(),
+            Self::Failed { cause } => vec![cause.clone()],
+        };
+        let more = told.len().saturating_sub(FAULTS_RECORDED);
+        if more > 0 && matches!(self, Self::Refused { .. }) {
+            told.truncate(FAULTS_RECORDED);
+            told.push(format!("and {more} more"));
+        }
+        let told = if told.is_empty() { "nothing changed".to_owned() } else { told.join("; ") };
+        format!("{}: {told}", self.word())
+    }
 }
 
+/// The most faults that the audit has of one reload.
+const FAULTS_RECORDED: usize = 10;
+
 impl Report {
+    /// Everything that changed, by name.
+    fn changes(&self) -> Vec<String> {
+        let Self { partners, subscriptions, experiments, settings, .. } = self;
+        let added = partners.added.iter().map(|one| format!("partner {} added", one.partner));
+        let removed = partners.removed.iter().map(|one| format!("partner {} removed", one.partner));
+        let changed = partners.changed.iter().map(|one| format!("partner {}", one.partner));
+        let declared = [("postbacks", subscriptions), ("experiment", experiments)].into_iter();
+        let declared = declared.flat_map(|(what, diff)| {
+            let names = [&diff.added, &diff.removed, &diff.changed].into_iter().flatten();
+            names.map(move |name| format!("{what} {name}"))
+        });
+        let set = settings.changed.iter().map(|one| one.key.clone());
+        let waiting = settings.waiting_for_restart.iter();
+        let waiting = waiting.map(|one| format!("{} at the next restart", one.key));
+        added.chain(removed).chain(changed).chain(declared).chain(set).chain(waiting).collect()
+    }
+
     /// Whether the reload changed nothing.
     pub fn changes_nothing(&self) -> bool {
         self.partners.is_empty()
@@ -106,5 +142,47 @@ impl Reloader {
         let (answer, answered) = oneshot::channel();
         self.0.send(answer).await.ok()?;
         answered.await.ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use offerd_base::config::SettingChange;
+
+    #[test]
+    fn the_audit_has_what_a_reload_changed_or_why_it_was_refused() {
+        let change = |key: &str| SettingChange {
+            key: key.to_owned(),
+            before: "1".to_owned(),
+            after: "2".to_owned(),
+            source: "offerd.toml:3".to_owned(),
+        };
+        let reloaded = |changed: &[&str], waiting: &[&str], experiments: &[&str]| {
+            let of = |keys: &[&str]| keys.iter().map(|key| change(key)).collect();
+            let added = experiments.iter().map(|name| (*name).to_owned()).collect();
+            ReloadOutcome::Reloaded(Box::new(Report {
+                book: BookFigures::from(&Book::of(Vec::new())),
+                partners: BookDiff::default(),
+                subscriptions: DeclarationsDiff::default(),
+                experiments: DeclarationsDiff { added, ..DeclarationsDiff::default() },
+                settings: SettingsDiff { changed: of(changed), waiting_for_restart: of(waiting) },
+                remarks: Vec::new(),
+            }))
+        };
+        let fault = |nth: usize| Fault::new(None, "", format!("fault {nth}"));
+        let refused = |count| ReloadOutcome::Refused { faults: (0..count).map(fault).collect() };
+        let twelve = refused(12).told();
+        let cases = [
+            (reloaded(&[], &[], &[]).told(), "ok: nothing changed"),
+            (
+                reloaded(&["log.filter"], &["api.listen"], &["floor"]).told(),
+                "ok: experiment floor; log.filter; api.listen at the next restart",
+            ),
+            (ReloadOutcome::Failed { cause: "x".to_owned() }.told(), "failed: x"),
+        ];
+        cases.iter().for_each(|(told, wanted)| assert_eq!(told, wanted));
+        assert!(twelve.starts_with("refused: ") && twelve.contains("fault 9"), "{twelve}");
+        assert!(twelve.ends_with("; and 2 more") && !twelve.contains("fault 10"), "{twelve}");
     }
 }

@@ -52,7 +52,9 @@ fn told(ReceiverTest { receiver, place, error }: &ReceiverTest) -> String {
 }
 
 fn show(standing: &AlertsStatus) {
+    standing.doubt.iter().for_each(page::print);
     match standing.alerts.is_empty() {
+        true if standing.doubt.is_some() => {}
         true => page::print("no alert is firing, pending or recently ended"),
         false => page::print_sheet(&alerts(&standing.alerts)),
     }

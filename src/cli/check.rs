@@ -1,8 +1,10 @@
 //! `offerd check`
 
+use super::doctor::sealed_with;
 use super::prelude::*;
 use super::trouble::BAD_CONFIGURATION;
 use crate::daemon;
+use offerd_admin::master_key;
 use offerd_admin::tokens::{Holder, ListedToken};
 use offerd_base::declaration::Fault;
 use offerd_insight::nodes;
@@ -12,7 +14,11 @@ use offerd_store::Store;
 pub async fn run(config: Option<&Path>, json: bool) -> Result<(), CommandError> {
     match checked(config) {
         Ok((mut remarks, loaded)) => {
-            remarks.extend(strangers(&loaded).await);
+            let daemon = AdminClient::of_daemon(&loaded.settings).await;
+            if let Some(fault) = next_key(&loaded.settings, &daemon).await {
+                return refused(vec![fault], json);
+            }
+            remarks.extend(strangers(&loaded, daemon).await);
             let book = &loaded.book;
             let (partners, seats, offers) = (book.partners().len(), book.seats().len(), book.offers());
             let counts = json!({ "faults": [], "remarks": remarks, "partners": partners, "seats": seats, "offers": offers });
@@ -21,12 +27,22 @@ pub async fn run(config: Option<&Path>, json: bool) -> Result<(), CommandError> 
                 page::print(format_args!("settings and partner files are good: {}", extent(book)));
             })?)
         }
-        Err(faults) if json => {
-            page::print_json(&json!({ "faults": faults }))?;
-            Err(CommandError::Told(ExitCode::from(BAD_CONFIGURATION)))
-        }
-        Err(faults) => Err(CommandError::Faults(faults)),
+        Err(faults) => refused(faults, json),
     }
+}
+
+fn refused(faults: Vec<Fault>, json: bool) -> Result<(), CommandError> {
+    if !json {
+        return Err(CommandError::Faults(faults));
+    }
+    page::print_json(&json!({ "faults": faults }))?;
+    Err(CommandError::Told(ExitCode::from(BAD_CONFIGURATION)))
+}
+
+/// Whether the next start would open the store of the running daemon, whose master key may have been rotated.
+async fn next_key(settings: &Settings, daemon: &Result<Option<AdminClient>, String>) -> Option<Fault> {
+    let needed = sealed_with(daemon).await?;
+    master_key::fault(&settings.store, &needed).map(|why| settings.fault("store.master_key_file", why))
 }
 
 fn checked(config: Option<&Path>) -> Result<(Vec<String>, daemon::Loaded), Vec<Fault>> {
@@ -43,6 +59,7 @@ fn checked(config: Option<&Path>) -> Result<(Vec<String>, daemon::Loaded), Vec<F
 /// is asked: a stopped one's store is not opened for this, and the next start warns.
 async fn strangers(
     daemon::Loaded { settings, subscriptions, experiments, .. }: &daemon::Loaded,
+    daemon: Result<Option<AdminClient>, String>,
 ) -> Vec<String> {
     let names_companies = settings.ranking.named.values().any(|ranking| !ranking.companies.is_empty());
     if settings.offer_pages.companies.is_empty()
@@ -53,7 +70,7 @@ async fn strangers(
         return Vec::new();
     }
     let _waiting = progress::waiting("asking the daemon which companies have a token");
-    let tokens = match AdminClient::of_daemon(settings).await {
+    let tokens = match daemon {
         Ok(None) => return Vec::new(),
         Ok(Some(daemon)) => daemon.ask::<Vec<ListedToken>>(Method::GET, "/tokens").await,
         Err(why) => Err(why),

@@ -290,7 +290,7 @@ fn settings_to_find_the_daemon(config: Option<&Path>) -> Result<Settings, Comman
 /// Starts the log, for a command whose changes to a stopped daemon's store would otherwise be in the daemon's
 /// log.
 fn log_as_the_daemon_does(settings: &Settings) {
-    logging::init(&settings.log.filter, settings.log.format);
+    logging::init(&settings.log.filter, settings.log.access, settings.log.format);
 }
 
 /// Opens the store of a stopped daemon. Never creates one: a missing store means a mistake in the settings or

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tracing::error;
 
+use offerd_admin::ReadinessState;
 use offerd_engine::matching::MatchingEngine;
 use offerd_insight::persons::erasure;
 use offerd_store::pauses::Pauses;
@@ -70,5 +71,16 @@ pub(super) async fn unlock_suppressions(engine: Arc<MatchingEngine>) {
             Ok(Err(failure)) => error!(%failure, "could not reload the opt-out lists"),
             Err(failure) => error!(%failure, "reloading the opt-out lists failed"),
         }
+    }
+}
+
+/// Notices that the settings and the store differ in the master key.
+pub(super) async fn master_key(health: Arc<ReadinessState>) {
+    loop {
+        let health = Arc::clone(&health);
+        if let Err(failure) = spawn_blocking(move || health.look_at_key()).await {
+            error!(%failure, "looking at the master key failed");
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
     }
 }

@@ -49,7 +49,7 @@ fn run_to_end(config: Option<PathBuf>, loaded: Loaded) -> Result<ExitCode, Fatal
     let settings = &loaded.settings;
     // Must run before there is any other thread.
     let sockets = Sockets::inherit();
-    let filter = telemetry::logging::init(&settings.log.filter, settings.log.format);
+    let filter = telemetry::logging::init(&settings.log.filter, settings.log.access, settings.log.format);
     let metrics = telemetry::recorder::install();
     let sockets = sockets?;
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();

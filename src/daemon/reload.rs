@@ -68,7 +68,8 @@ impl Reloading {
         tell(&outcome);
         counter!(RELOADS, "result" => outcome.word()).increment(1);
         match outcome {
-            ReloadOutcome::Reloaded(_) => note_book(&self.engine.book()),
+            // Noted before the alerts were judged again.
+            ReloadOutcome::Reloaded(_) => {}
             ReloadOutcome::Refused { .. } | ReloadOutcome::Failed { .. } => gauge!(RELOAD_REFUSED).set(1.0),
         }
         notify(&[NotifyState::Ready]);
@@ -145,10 +146,12 @@ impl Reloading {
         self.reception.send_replace(offerd_http::welcome(&settings.api));
         renewals.into_iter().for_each(|(_, renewal)| renewal.show());
         note_certificates(&self.shown);
-        if let Err(cause) = self.filter.set(&settings.log.filter) {
+        if let Err(cause) = self.filter.set(&settings.log.filter, settings.log.access) {
             // Fails only in a process without a log.
             warn!(cause, "the log filter is unchanged");
         }
+        note_book(&self.engine.book());
+        // Wakes those who judge the alerts, so the metrics are set before.
         self.in_force.send_replace(Arc::new(settings.clone()));
         self.settings = settings;
     }

@@ -101,19 +101,19 @@ impl Started {
         let (reloader, reloads) = reload_requests();
         let (in_force, settings_in_force) = watch::channel(Arc::new(settings.clone()));
         let (pushed, subscribed) = subscribed(&store, subscriptions).await?;
-        let (board, alerts) = keep_alerts(&engine, &settings_in_force, &metrics, &shown)?;
         let (passwords, made) = passwords(&settings)?;
         let (matching, counted) = (Arc::clone(&engine), Some(reports.clone()));
         let pages = offerd_admin::AdminState::new(
             store.clone(),
-            settings_in_force,
+            settings_in_force.clone(),
             run_file.clone(),
             passwords,
             move || matching,
             move || counted,
         );
-        let pages = pages.running(metrics, reloader, subscribed.clone(), board, filter.tail(), elsewhere());
         let health = Arc::clone(&pages.health);
+        let (board, alerts) = keep_alerts(&engine, &settings_in_force, &metrics, (&shown, &health))?;
+        let pages = pages.running(metrics, reloader, subscribed.clone(), board, filter.tail(), elsewhere());
         let sign_in = made.map(|secret| FirstSignIn { secret, link: links::first_link(&pages) });
         let admin = offerd_admin::start(admin, pages);
 
@@ -121,6 +121,7 @@ impl Started {
         let (vehicles, app) = public_app(vehicles, &matchmaker, &tokens, &settings, &run_file);
         let mut aside = aside(&settings, &matchmaker, &app, &reports);
         aside.extend(following::follow(&engine, seen));
+        aside.push(tokio::spawn(following::master_key(Arc::clone(&health))));
         let postbacks = PostbackKeeper::start(store.clone(), subscribed, queueing(&app))?;
         let public = Public::serve([api, integrations], &threads, app, &reception);
         welcome(&settings, (&store, &tokens), &run_file, sign_in).await?;
@@ -154,8 +155,9 @@ impl Started {
                 request = signals.next() => match request {
                     SignalRequest::Reload => {
                         info!(target: AUDIT, who = "SIGHUP", action = "reload", "reload requested");
-                        note_signal(&self.store).await;
-                        drop(self.reloading.reload().await);
+                        note_signal(&self.store, "reload", None).await;
+                        let outcome = self.reloading.reload().await.told();
+                        note_signal(&self.store, "reload.outcome", Some(outcome)).await;
                     }
                     SignalRequest::Stop => return None,
                 },
@@ -348,12 +350,13 @@ fn keep_alerts(
     engine: &Arc<MatchingEngine>,
     settings: &watch::Receiver<Arc<Settings>>,
     metrics: &Handle,
-    shown: &Identities,
+    (shown, health): (&Identities, &Arc<ReadinessState>),
 ) -> Result<(AlertBoard, Worker), Fatal> {
     note_certificates(shown);
-    let (measured, metrics) = (Arc::clone(engine), metrics.clone());
+    let (measured, health, metrics) = (Arc::clone(engine), Arc::clone(health), metrics.clone());
     let measure = move || {
         measured.measure();
+        health.measure(&measured);
         metrics.figures()
     };
     let store = engine.records.store.clone();
@@ -399,8 +402,8 @@ async fn welcome(
 }
 
 /// Records a reload by signal in the audit, if possible: permission to send signals implies more.
-async fn note_signal(store: &Store) {
-    let entry = AuditEntry::of_machine("SIGHUP".to_owned(), "signal", "reload");
+async fn note_signal(store: &Store, action: &'static str, object: Option<String>) {
+    let entry = AuditEntry { object, ..AuditEntry::of_machine("SIGHUP".to_owned(), "signal", action) };
     if let Err(failure) = AuditLog::of(store.clone()).commit(Commit::new(), entry).await {
         error!(%failure, "could not record a reload in the audit");
     }

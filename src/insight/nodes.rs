@@ -12,6 +12,7 @@ use offerd_base::config::Settings;
 use offerd_base::telemetry::metrics::{
     DATABASE_CLOCK_AHEAD_SECONDS, DATABASE_ROUND_TRIP_SECONDS, NODE_LEADS, NODES_ALIVE,
 };
+use offerd_partners::Book;
 use offerd_store::{NodeFigures, ReadError, Store};
 
 /// Largest tolerated offset between a node's clock and the database's, in ms.
@@ -106,6 +107,18 @@ impl NodeStatus {
             alike: sections(settings),
             ..Self::default()
         }
+    }
+
+    /// The settings in which another status differs, by name.
+    pub fn unlike(&self, other: &Self) -> Vec<String> {
+        let base_url = (self.settings != other.settings).then(|| "`api.base_url`".to_owned());
+        let alike = self.alike.iter().filter(|(name, of)| other.alike.get(*name) != Some(of));
+        base_url.into_iter().chain(alike.map(|(name, _)| name.clone())).collect()
+    }
+
+    /// The fingerprint of partner files, as a status has it.
+    pub fn fingerprint_of(book: &Book) -> String {
+        format!("{:?}", book.fingerprint).chars().take(12).collect()
     }
 
     /// Adds the fingerprint of a set of declared files, such as the experiments.

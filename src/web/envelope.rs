@@ -86,6 +86,7 @@ where
     A: Authenticate + Send + Sync + 'static,
 {
     let exchange = HttpExchange::begin(id, &head.method, &head.headers);
+    let exchange = exchange.noting(&surface, head.peer, &head.headers, &head.uri);
     let welcome = Arc::clone(&surface.welcome.borrow());
     let found = surface.router.find(head.uri.path());
     let route = found.as_ref().map_or(UNKNOWN_ROUTE, |(resource, _)| resource.template());

@@ -1,10 +1,11 @@
 //! One request from arrival to answer: adds the common headers, counts and logs it.
 
+use std::net::IpAddr;
 use std::time::Instant;
 
 use bytes::Bytes;
 use hyper::header::{CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue, ORIGIN};
-use hyper::{HeaderMap, Method, Request};
+use hyper::{HeaderMap, Method, Request, StatusCode, Uri};
 use uuid::Uuid;
 use warp::reply::Response;
 
@@ -14,6 +15,7 @@ use super::failure::Failure;
 use super::gate::GateVisit;
 use super::surface::Surface;
 use offerd_base::ids;
+use offerd_base::telemetry::logging::ACCESS;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
@@ -22,12 +24,52 @@ pub(super) struct HttpExchange {
     begun: Instant,
     method: Method,
     origin: Option<HeaderValue>,
+    /// For the access log, if it is on: the address of the client, and the path.
+    access: Option<(Option<IpAddr>, String)>,
 }
+
+/// Longest path in the access log, in bytes.
+const PATH_BYTES: usize = 200;
+
+/// A part of a path that opens a person's data to its holder.
+const SECRET_PART: &str = "{prefillToken}";
 
 impl HttpExchange {
     pub(super) fn begin(id: Uuid, method: &Method, headers: &HeaderMap) -> Self {
         let origin = headers.get(ORIGIN).cloned();
-        Self { id, begun: Instant::now(), method: method.clone(), origin }
+        Self { id, begun: Instant::now(), method: method.clone(), origin, access: None }
+    }
+
+    /// Keeps what the access log needs of a request, if it is on.
+    pub(super) fn noting<A>(
+        self,
+        surface: &Surface<A>,
+        peer: Option<Peer>,
+        headers: &HeaderMap,
+        uri: &Uri,
+    ) -> Self {
+        if !tracing::enabled!(target: ACCESS, tracing::Level::INFO) {
+            return self;
+        }
+        let path = uri.path().get(..PATH_BYTES).unwrap_or(uri.path()).to_owned();
+        Self { access: Some((surface.gate.address(peer, headers), path)), ..self }
+    }
+
+    /// Writes the line of the access log. It has no query, since a query may have values of a person.
+    fn log(&self, visit: &GateVisit, route: &'static str, status: StatusCode, elapsed_ms: f64) {
+        let Some((address, path)) = &self.access else { return };
+        let path = if route.contains(SECRET_PART) { route } else { path };
+        tracing::info!(
+            target: ACCESS,
+            request_id = %self.id,
+            address = address.map(tracing::field::display),
+            company = visit.caller(),
+            method = %self.method,
+            path,
+            status = status.as_u16(),
+            elapsed_ms,
+            "request answered"
+        );
     }
 
     pub(super) fn seal<A>(
@@ -43,9 +85,10 @@ impl HttpExchange {
         visit.mark(headers);
         headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
         headers.insert(REQUEST_ID, request_id(self.id));
-        let (method, status, elapsed) = (self.method, response.status(), self.begun.elapsed());
+        let (method, status, elapsed) = (&self.method, response.status(), self.begun.elapsed());
         surface.meter.answered(route, status, elapsed);
         let elapsed_ms = elapsed.as_secs_f64() * 1e3;
+        self.log(visit, route, status, elapsed_ms);
         tracing::debug!(%method, route, status = status.as_u16(), elapsed_ms, "request answered");
         response
     }
@@ -58,10 +101,12 @@ pub(super) fn refused<A, B>(
     route: &'static str,
     refusal: impl FnOnce() -> Response,
 ) -> Response {
-    let exchange = HttpExchange::begin(ids::random(), request.method(), request.headers());
+    let (peer, headers) = (request.extensions().get::<Peer>().copied(), request.headers());
+    let exchange = HttpExchange::begin(ids::random(), request.method(), headers);
+    let exchange = exchange.noting(surface, peer, headers, request.uri());
     let listener = surface.meter.listener();
     let _span = tracing::debug_span!("request", request_id = %exchange.id, listener).entered();
-    let mut visit = surface.gate.visit(request.extensions().get::<Peer>().copied(), request.headers());
+    let mut visit = surface.gate.visit(peer, headers);
     let answer = surface.gate.let_in(&mut visit).err().map_or_else(refusal, Failure::into_response);
     exchange.seal(surface, &surface.welcome.borrow(), &visit, route, answer)
 }

@@ -83,6 +83,7 @@ pub(super) struct GateVisit {
     limited: bool,
     standings: Vec<AllowanceStatus>,
     passage: Passage,
+    caller: Option<Arc<str>>,
 }
 
 #[derive(Debug, Default)]
@@ -117,11 +118,16 @@ impl Gate {
         self.shedder.as_ref().map_or(Duration::ZERO, LoadShedder::queueing)
     }
 
+    /// The address of the client, past trusted proxies.
+    pub(super) fn address(&self, peer: Option<Peer>, headers: &HeaderMap) -> Option<IpAddr> {
+        client_address(peer, headers, &self.rules.trusted_proxies)
+    }
+
     pub(super) fn visit(&self, peer: Option<Peer>, headers: &HeaderMap) -> GateVisit {
         if self.companies.is_none() && self.addresses.is_none() {
             return GateVisit::default();
         }
-        let address = client_address(peer, headers, &self.rules.trusted_proxies);
+        let address = self.address(peer, headers);
         let limited = !address.is_some_and(|address| is_in(&self.rules.exempt, address));
         GateVisit { limited_address: address.filter(|_| limited), limited, ..GateVisit::default() }
     }
@@ -163,8 +169,14 @@ impl Gate {
         principal: Option<&Principal>,
     ) -> Result<(), Failure> {
         let account = match principal {
-            Some(Principal::Company(caller)) => Account::Company(caller.company),
-            Some(Principal::Partner(partner)) => Account::Partner(Arc::clone(partner)),
+            Some(Principal::Company(caller)) => {
+                visit.caller = Some(Arc::clone(&caller.company_name));
+                Account::Company(caller.company)
+            }
+            Some(Principal::Partner(partner)) => {
+                visit.caller = Some(Arc::clone(partner));
+                Account::Partner(Arc::clone(partner))
+            }
             None => return Ok(()),
         };
         if let Some(companies) = self.companies.as_ref().filter(|_| visit.limited) {
@@ -198,6 +210,11 @@ impl Bodies {
 }
 
 impl GateVisit {
+    /// The company or partner that the request is from, once it is known.
+    pub(super) fn caller(&self) -> Option<&str> {
+        self.caller.as_deref()
+    }
+
     pub(super) fn passage(&mut self) -> Passage {
         std::mem::take(&mut self.passage)
     }

@@ -328,6 +328,24 @@ async fn a_disk_that_hangs_is_told_while_it_hangs() {
     syncs.go_on();
 }
 
+/// Whatever the traffic: no lead is sent here.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_daemon_that_accepts_no_leads_pages_with_the_cause_although_none_comes() {
+    let far = taker().await;
+    let reserve = (1_u64 << 40).to_string();
+    let plan = plan(&far).setting("alerts.backup_age", "0s").setting("store.reserve_bytes", &reserve);
+    let daemon = started(plan).await;
+    far.until(|received| told(received).contains(&pair("OfferdNotReady", "firing"))).await;
+    let alerts = listed(&daemon)["alerts"].as_array().unwrap().clone();
+    let alert = alerts.iter().find(|alert| alert["name"] == "OfferdNotReady").unwrap();
+    assert_eq!((&alert["severity"], &alert["labels"]), (&json!("page"), &json!({ "cause": "disk_full" })));
+    assert_eq!(alert["summary"], "new leads are not accepted: disk_full");
+    let metrics = daemon.metrics().await;
+    for line in ["offerd_ready 0", "offerd_not_ready{cause=\"disk_full\"} 1"] {
+        assert!(metrics.lines().any(|found| found == line), "{line}: {metrics}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_whose_bytes_were_changed_is_told() {
     let far = taker().await;

@@ -31,7 +31,7 @@ async fn what_operators_do_is_recorded_with_who_where_from_and_why_and_survives_
     let (uuid, lead) = (table["uuid"].as_str().unwrap(), table["leadUuid"].as_str().unwrap());
     add(&daemon, "olga", "operator");
     let olga = Browser::of(&daemon, "olga").await;
-    assert_eq!(olga.post("/console/partners/prompt_0/pause", &[]).await.status, 303);
+    assert_eq!(olga.post("/console/partners/prompt_0/pause", &[("reason", "fails today")]).await.status, 303);
     assert_eq!(olga.post("/console/system/reload", &[]).await.status, 200);
     let reveal = [("reveal", "personalInformation.ssn"), ("reason", "asked for a copy")];
     let revealed = olga.post(&format!("/console/rateTables/{uuid}/reveal"), &reveal).await;
@@ -54,22 +54,28 @@ async fn what_operators_do_is_recorded_with_who_where_from_and_why_and_survives_
             "console.sign_in",
             "partner.pause",
             "reload",
+            "reload.outcome",
             "personal_data.reveal",
             "partner.resume",
             "token.create",
             "lead.erase",
             "lead.erased",
-            "reload"
+            "reload",
+            "reload.outcome"
         ]
     );
-    let reveal = &records[4];
+    assert_eq!(
+        (&records[2]["reason"], &records[4]["object"]),
+        (&"fails today".into(), &"ok: nothing changed".into())
+    );
+    let reveal = &records[5];
     assert_eq!(
         (&reveal["who"], &reveal["role"], &reveal["reason"]),
         (&"console, user olga".into(), &"operator".into(), &"asked for a copy".into())
     );
     assert!(reveal["from"].as_str().unwrap().starts_with("console 127."), "{reveal}");
     assert_eq!(reveal["object"], format!("personalInformation.ssn of lead {lead}"));
-    assert_eq!((&records[5]["from"], &records[5]["object"]), (&"command".into(), &"prompt_0".into()));
+    assert_eq!((&records[6]["from"], &records[6]["object"]), (&"command".into(), &"prompt_0".into()));
     assert_eq!(actions(&listed(&daemon, &["--who", "OLGA", "--action", "partner"])), ["partner.pause"]);
     assert!(listed(&daemon, &["--action", "part"]).is_empty(), "a word is a word");
     assert!(!told(&daemon.command(&["audit", "list"])).contains("536-22"), "nothing of a person is in it");
@@ -79,7 +85,7 @@ async fn what_operators_do_is_recorded_with_who_where_from_and_why_and_survives_
         "{csv}"
     );
     let verified = daemon.command(&["audit", "verify"]);
-    assert!(verified.status.success() && told(&verified).contains("10 records"), "{}", told(&verified));
+    assert!(verified.status.success() && told(&verified).contains("12 records"), "{}", told(&verified));
 }
 
 #[tokio::test]

@@ -63,7 +63,7 @@ fn asked(query: &str) -> Asked {
     let mut asked = Asked::default();
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let mut rest = query;
-    while let Some(at) = rest.find("offerd_") {
+    while let Some(at) = ["offerd_", "process_"].iter().filter_map(|of| rest.find(of)).min() {
         let name: String = rest[at..].chars().take_while(|letter| is_word(*letter)).collect();
         rest = &rest[at + name.len()..];
         let matchers = rest.strip_prefix('{').and_then(matchers);

@@ -237,3 +237,32 @@ fn talks_no_tls() -> std::net::SocketAddr {
     });
     address
 }
+
+#[tokio::test]
+async fn what_a_running_daemon_knows_to_be_wrong_is_told() {
+    let plan = plan();
+    plan.write_settings("[alerts]\nevery = '20ms'\nbackup_age = '1000h'\n");
+    let daemon = plan.start().await;
+    let examined = || Report::of(daemon.shell("exec offerd doctor --json"));
+    let until = async |state: &str| {
+        for _ in 0..100 {
+            let report = examined();
+            if report.findings.iter().any(|one| one["check"] == "loaded files" && one["state"] == state) {
+                return report;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        panic!("loaded files are not {state}: {:#?}", examined().findings);
+    };
+    let report = until("good").await;
+    report.says("daemon", "good", "accepts leads");
+    report.says("alert", "good", "none fires");
+
+    daemon.write_settings("[alerts]\nevery = '20ms'\nbackup_age = '1ms'\n");
+    until("wrong").await.says("loaded files", "wrong", "settings in `[alerts]`");
+    assert!(daemon.command(&["reload"]).status.success());
+    let report = until("good").await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    drop(report);
+    examined().says("alert", "wrong", "OfferdBackupOld since");
+}

@@ -104,3 +104,29 @@ async fn a_reader_that_hangs_stops_the_log_and_not_the_daemon() {
     std::fs::remove_file(&log).unwrap();
     std::fs::write(&log, read.as_bytes()).unwrap();
 }
+
+#[tokio::test]
+async fn the_access_log_has_who_asked_for_what_and_no_query() {
+    let path = "/leads/nobody?email=maria%40example.com";
+    for (access, lines) in [("true", 1), ("false", 0)] {
+        let plan = Daemon::with_partners(prompt_partners(1)).setting("log.filter", "error");
+        let daemon = plan.setting("log.access", access).setting("log.format", "json").start().await;
+        let answer = daemon.get(path).await;
+        let log = daemon.log();
+        let found: Vec<&str> = log.lines().filter(|line| line.contains(id(&answer))).collect();
+        assert_eq!(found.len(), lines, "{log}");
+        assert!(!log.contains("maria"), "{log}");
+        let Some(line) = found.first() else { continue };
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let field = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
+        assert_eq!((field("target"), field("path")), ("access".to_owned(), "/leads/nobody".to_owned()));
+        assert_eq!((field("method"), field("address")), ("GET".to_owned(), "127.0.0.1".to_owned()));
+        assert_eq!((&line["status"], field("request_id").as_str()), (&answer.status.into(), id(&answer)));
+        assert!(!field("company").is_empty() && line["elapsed_ms"].is_f64(), "{line}");
+
+        let prefill = daemon.get("/originator/prefills/a-secret-token").await;
+        let log = daemon.log();
+        let line = log.lines().find(|line| line.contains(id(&prefill))).unwrap();
+        assert!(line.contains("{prefillToken}") && !log.contains("a-secret-token"), "{log}");
+    }
+}

@@ -407,6 +407,14 @@ async fn the_master_key_is_exchanged_while_the_daemon_runs_and_while_it_does_not
     assert!(key["found"].as_str().unwrap().contains(&format!("sealed with {new_key}")), "{key}");
     assert!(key["next"].as_str().unwrap().contains("store.master_key_file"), "{key}");
 
+    let checked = daemon.command(&["check"]);
+    assert_eq!(checked.status.code(), Some(64));
+    assert!(stderr(&checked).contains(&format!("but the store needs {new_key}")), "{}", stderr(&checked));
+    assert!(daemon.metrics().await.contains("offerd_master_key_differs 1"));
+    let ready = daemon.request(Method::GET, &format!("{}/readyz", daemon.admin), "", "").await;
+    let ready = String::from_utf8_lossy(&ready.body).into_owned();
+    assert!(ready.starts_with("ready\n") && ready.contains("the next start will fail"), "{ready}");
+
     let stopped = daemon.kill();
     let old = stopped.plan.command(&["serve"]).output().unwrap();
     assert_eq!(old.status.code(), Some(1));

@@ -1,6 +1,6 @@
 //! `GET /console/alerts`: the alerts and their receivers; `POST …/test`.
 
-use super::super::alerts::tested;
+use super::super::alerts::{standing, tested};
 use super::prelude::*;
 use offerd_outbound::alerts::{AlertStatus, AlertsStatus, ReceiverTest, Severity};
 
@@ -15,10 +15,10 @@ pub(super) async fn test(visit: &ConsoleRequest) -> Result<View> {
 }
 
 fn page(visit: &ConsoleRequest, tried: Option<Vec<ReceiverTest>>) -> Result<View> {
-    let AlertsStatus { alerts, receivers } = visit.app.alerts.standing(&visit.app.settings().alerts);
+    let AlertsStatus { alerts, receivers, doubt } = standing(&visit.app);
     let (ended, open): (Vec<_>, Vec<_>) = alerts.into_iter().partition(|alert| alert.ended.is_some());
     let rows = |alerts: &[AlertStatus]| alerts.iter().map(row).collect::<Vec<_>>();
-    visit.view(PAGE, fields! { open => rows(&open), ended => rows(&ended), receivers, tried })
+    visit.view(PAGE, fields! { open => rows(&open), ended => rows(&ended), receivers, tried, doubt })
 }
 
 pub(super) fn row(alert: &AlertStatus) -> Value {

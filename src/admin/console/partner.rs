@@ -1,6 +1,7 @@
 //! `GET /console/partners/{partner}`: a partner, by product type; `POST …/pause`, `…/resume`, `…/probe`.
 
 use super::super::partners::{paused, probed, resumed};
+use super::super::reasons::reason_given;
 use super::prelude::*;
 use super::standing::{SeatView, of_seats};
 use super::{history, latency};
@@ -32,7 +33,8 @@ pub(super) async fn back(visit: &ConsoleRequest) -> Result<View> {
 
 pub(super) async fn pause(visit: &ConsoleRequest) -> Result<View> {
     let what = pausable(visit)?;
-    paused(&visit.app, &what, &visit.actor()).await?;
+    let reason = visit.field("reason").filter(|reason| !reason.trim().is_empty());
+    paused(&visit.app, &what, reason.map(reason_given).transpose()?, &visit.actor()).await?;
     View::at(&path_of(&what.partner))
 }
 

@@ -112,6 +112,7 @@ impl View {
             who => visit.signed_in(), user => visit.user(), signs_out => visit.session().is_some(),
             // Shown on every page, as the only notice of it.
             unguarded => visit.is_unguarded(),
+            key_fault => visit.role().and_then(|_| visit.app.health.key_fault()),
             csrf => visit.csrf(), version => env!("CARGO_PKG_VERSION"),
         };
         let page = render("layout.html", &fields)?;

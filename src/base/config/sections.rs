@@ -441,6 +441,8 @@ table! {
     pub struct LogSettings {
         /// A level or filter directives.
         filter: String = log_filter => reloadable,
+        /// Whether each request has a line.
+        access: bool => reloadable,
         /// Text for people or JSON for machines.
         format: LogFormat,
     }

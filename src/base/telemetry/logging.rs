@@ -26,6 +26,9 @@ pub enum LogFormat {
 /// Target of audit lines: actions on a person's data, or on the keys to it. They pass every filter.
 pub const AUDIT: &str = "audit";
 
+/// Target of the access log, which the setting `log.access` turns on, whatever the filter.
+pub const ACCESS: &str = "access";
+
 /// Libraries that repeat our messages about database connections: held back unless the filter names them.
 const TOLD_BY_US: [(&str, &str); 2] = [("tokio_postgres", "warn"), ("deadpool", "error")];
 
@@ -42,9 +45,9 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Replaces the filter.
-    pub fn set(&self, filter: &str) -> Result<(), String> {
-        let filter = filter_of(filter)?;
+    /// Replaces the filter, and turns the access log on or off.
+    pub fn set(&self, filter: &str, access: bool) -> Result<(), String> {
+        let filter = filter_of(filter, access)?;
         self.handle.reload(filter).map_err(|error| error.to_string())
     }
 
@@ -55,8 +58,9 @@ impl Filter {
 }
 
 /// Starts logging; a second call has no effect. A filter that cannot be parsed counts as `info`.
-pub fn init(filter: &str, format: LogFormat) -> Filter {
-    let filter = filter_of(filter).or_else(|_| filter_of("info")).expect("`info` can be read");
+pub fn init(filter: &str, access: bool, format: LogFormat) -> Filter {
+    let filter =
+        filter_of(filter, access).or_else(|_| filter_of("info", access)).expect("`info` can be read");
     let (filter, handle) = reload::Layer::new(filter);
     let tail = LogTail::default();
     let stderr = move || StandardError(format);
@@ -76,14 +80,15 @@ fn coloured() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-fn filter_of(text: &str) -> Result<EnvFilter, String> {
+fn filter_of(text: &str, access: bool) -> Result<EnvFilter, String> {
     let held = TOLD_BY_US.iter().filter(|(library, _)| !text.contains(library));
     let ours = held.map(|(library, level)| format!("{library}={level}"));
     let with = |filter: EnvFilter, directive: String| {
         filter.add_directive(directive.parse().expect("a target and a level are a directive"))
     };
     let filter = EnvFilter::builder().parse(text).map_err(|error| error.to_string())?;
-    Ok(ours.chain([format!("{AUDIT}=info")]).fold(filter, with))
+    let access = format!("{ACCESS}={}", if access { "info" } else { "off" });
+    Ok(ours.chain([format!("{AUDIT}=info"), access]).fold(filter, with))
 }
 
 thread_local! {

@@ -64,6 +64,14 @@ macro_rules! metrics {
 }
 
 metrics! {
+    Gauge READY "offerd_ready" [] "1 while new leads are accepted, else 0, as `/readyz` answers.";
+    Gauge NOT_READY "offerd_not_ready" ["cause"] "1 for the cause why new leads are not accepted, else 0: disk_full, store_stalled, store_failed, store_damaged, database_silent, opt_outs_locked. A start and a stop have no cause.";
+    Gauge MASTER_KEY_DIFFERS "offerd_master_key_differs" [] "1 while the settings give another master key than the one of the store, so that the next start fails; else 0.";
+    Gauge BUILD_INFO "offerd_build_info" ["version"] "1, with the version of offerd.";
+    Counter PROCESS_CPU_SECONDS "process_cpu_seconds_total" [] "Processor time of the process, in seconds.";
+    Gauge PROCESS_RESIDENT_BYTES "process_resident_memory_bytes" [] "Memory of the process, in bytes.";
+    Gauge PROCESS_OPEN_FILES "process_open_fds" [] "Open files and connections of the process; the limit is offerd_descriptors_max.";
+    Gauge PROCESS_STARTED_AT "process_start_time_seconds" [] "When the process started, Unix seconds.";
     Counter HTTP_REQUESTS "offerd_http_requests_total" ["listener", "route", "status"] "Requests answered.";
     Seconds HTTP_REQUEST_SECONDS "offerd_http_request_seconds" ["listener", "route"] "Time from the head of a request to its answer.";
     Counter HTTP_REQUESTS_REFUSED "offerd_http_requests_refused_total" ["reason": "address_rate" | "company_rate" | "requests" | "late"] = 0 "Requests refused before their body was read, with 429 (address_rate, company_rate, company_requests, company_body_bytes, company_prefills) or 503 (requests, queue, queue_wait, queue_share, body_bytes); heads over HTTP/1.1 with 431 (head_too_large: api.max_head_bytes); and clicks, prefills and requests of offer pages, with 429 (click_address_rate, click_offer_rate, prefill_address_rate); and vehicle look-ups, with 400 (vehicles_per_answer).";
@@ -187,7 +195,7 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), METRICS.len());
         for metric in METRICS {
-            assert!(metric.name.starts_with("offerd_"));
+            assert!(["offerd_", "process_"].iter().any(|of| metric.name.starts_with(of)), "{}", metric.name);
             assert_eq!(
                 metric.name.ends_with("_total"),
                 metric.kind == MetricKind::Counter,

@@ -3,6 +3,7 @@
 pub mod figures;
 pub mod logging;
 pub mod metrics;
+pub mod process;
 pub mod recorder;
 pub mod requests;
 mod standard_error;

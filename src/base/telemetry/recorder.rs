@@ -11,6 +11,7 @@ use metrics_util::registry::{Registry, Storage};
 
 use super::figures::{Distribution, MetricsSnapshot};
 use super::metrics::{LabelValues, METRICS, MetricKind};
+use super::process;
 
 /// Bucket bounds for durations, from a table look-up to the longest deadline.
 const SECONDS: &[f64] =
@@ -69,6 +70,7 @@ pub fn install() -> Handle {
         let _ = metrics::set_global_recorder(handle.clone());
         let from_zero = METRICS.iter().filter(|metric| metric.is_from_zero);
         from_zero.for_each(|metric| begin(metric.name, metric.values, Vec::new()));
+        process::begin();
         handle
     };
     RECORDER.get_or_init(install).clone()

@@ -12,6 +12,8 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
+use super::logging::ACCESS;
+
 /// Number of lines.
 pub const LINES: usize = 400;
 
@@ -44,6 +46,9 @@ impl LogTail {
 
 impl<S: Subscriber> Layer<S> for LogTail {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if event.metadata().target() == ACCESS {
+            return;
+        }
         let mut words = EventText::default();
         event.record(&mut words);
         let (about, at, text) = (event.metadata(), Utc::now().timestamp_millis(), words.text());

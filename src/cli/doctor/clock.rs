@@ -18,14 +18,18 @@ const SYNCHRONIZED: &[&str] = &["/run/systemd/timesync/synchronized", "/var/lib/
 const KEEPERS: &[(&str, &str)] =
     &[("/run/chrony/chronyd.pid", "chronyd"), ("/run/chronyd.pid", "chronyd"), ("/run/ntpd.pid", "ntpd")];
 
-/// Checks that the clock is plausible and synchronised.
-pub fn clock(store: &Path) -> Finding {
-    judged(SystemTime::now(), newest(store), kept_by(|path| path.exists()))
+const CHECK: DoctorCheck = DoctorCheck("clock");
+const NEXT: &str = "set the clock, and keep it right with systemd-timesyncd or chrony";
+
+/// Checks that the clock is plausible and synchronised. `doubt` is what a running daemon finds wrong with it.
+pub fn clock(store: &Path, doubt: Option<&str>) -> Finding {
+    match doubt {
+        Some(doubt) => CHECK.wrong(doubt, NEXT),
+        None => judged(SystemTime::now(), newest(store), kept_by(|path| path.exists())),
+    }
 }
 
 fn judged(now: SystemTime, newest: Option<SystemTime>, keeper: Option<String>) -> Finding {
-    const CHECK: DoctorCheck = DoctorCheck("clock");
-    const NEXT: &str = "set the clock, and keep it right with systemd-timesyncd or chrony";
     if now < UNIX_EPOCH + WRITTEN {
         return CHECK.wrong("it is in the past: before this program was built", NEXT);
     }

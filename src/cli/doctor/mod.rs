@@ -1,13 +1,17 @@
 //! `offerd doctor`: checks whether this machine can run the daemon, and how to fix what prevents it.
 //!
 //! Changes nothing and sends partners no request: it only opens and drops a connection to each HTTP partner.
+//! It asks a running daemon what it knows to be wrong.
 
 mod clock;
 mod key;
 mod listeners;
 mod machine;
 mod partners;
+mod running;
 mod store;
+
+pub use store::sealed_with;
 
 use serde::Serialize;
 
@@ -83,15 +87,17 @@ async fn examine(config: Option<&Path>) -> Vec<Finding> {
 
     let daemon = AdminClient::of_daemon(&settings).await;
     let sealed_with = store::sealed_with(&daemon).await;
+    let report = running::DaemonReport::of(daemon.as_ref().ok().and_then(Option::as_ref)).await;
+    findings.extend(report.findings(&settings, book.as_ref().ok()));
     findings.push(machine::files(&settings, book.as_ref().ok()));
     findings.push(machine::disk(&settings.store));
-    findings.push(clock::clock(&settings.store.path));
+    findings.push(clock::clock(&settings.store.path, report.clock()));
     findings.push(key::key(&settings.store, sealed_with.as_deref()));
     findings.push(store::store(&settings.store, &daemon).await);
     findings.extend(listeners::certificates(&settings));
     findings.extend(listeners::ports(&settings, !matches!(daemon, Ok(None))));
     if let Ok(book) = &book {
-        findings.extend(partners::reachable(&settings, book).await);
+        findings.extend(partners::reachable(&settings, book, &report.standings).await);
     }
     findings
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::prelude::*;
 use crate::daemon;
+use offerd_admin::partners::PauseOrder;
 use offerd_engine::matching::limiter::SeatStanding;
 use offerd_engine::matching::pausing::Pausable;
 use offerd_insight::hindsight::timing::SeatTiming;
@@ -28,7 +29,13 @@ pub enum PartnersCommand {
     /// Show the response times of partners, and what another timeout would have lost or won
     Timing(timing::Timing),
     /// Pause a partner until it is resumed; outstanding requests may still be answered
-    Pause(PartnerSelector),
+    Pause {
+        #[command(flatten)]
+        what: PartnerSelector,
+        /// Why, for the audit: a sentence without anything of a person
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
     /// Resume a paused partner
     Resume(PartnerSelector),
     /// Let the next calls to a partner through its open circuit breaker, on the daemon of this machine
@@ -73,9 +80,11 @@ pub async fn run(config: Option<&Path>, command: PartnersCommand) -> Result<(), 
             })?;
         }
         PartnersCommand::Timing(asked) => show_timing(&admin().await?, &asked).await?,
-        PartnersCommand::Pause(PartnerSelector { partner, product: product_type, json }) => {
+        PartnersCommand::Pause { what: selector, reason } => {
+            let PartnerSelector { partner, product: product_type, json } = selector;
             let what = Pausable { partner, product_type };
-            let pause: Pause = admin().await?.post("/partners/pause", &what).await?;
+            let order = PauseOrder { what: what.clone(), reason };
+            let pause: Pause = admin().await?.post("/partners/pause", &order).await?;
             if json {
                 page::print(state(&what, Some(pause.since)));
             } else {

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
@@ -26,6 +27,9 @@ pub struct AlertsStatus {
     pub alerts: Vec<AlertStatus>,
     /// The receivers.
     pub receivers: Vec<ReceiverStatus>,
+    /// Why alerts may be missing here: this node follows another one, and cannot read what that one wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
 }
 
 /// An alert, for people and for other programs.
@@ -67,6 +71,13 @@ pub struct ReceiverStatus {
     pub told: ReceiverDeliveries,
 }
 
+/// Why alerts may be missing on a follower, as a sentence.
+pub fn doubt(why: impl Display) -> String {
+    format!(
+        "This node cannot tell which alerts fire: the leader evaluates them, and its alerts cannot be read: {why}"
+    )
+}
+
 impl AlertBoard {
     /// The board of a store.
     pub fn of(store: &Store) -> Self {
@@ -104,7 +115,8 @@ impl AlertBoard {
             }
         };
         let receivers = receiver::all(settings).into_iter().map(standing).collect();
-        AlertsStatus { alerts, receivers }
+        let doubt = ledger.unread.as_ref().map(doubt);
+        AlertsStatus { alerts, receivers, doubt }
     }
 }
 
@@ -151,6 +163,27 @@ mod tests {
         assert_eq!(told(Some("it answers 500"), 5), (None, Some(5), Some("it answers 500".to_owned())));
         assert_eq!(told(Some("it answers 502"), 7), (None, Some(5), Some("it answers 502".to_owned())));
         assert_eq!(told(None, 9), (Some(9), None, None));
+    }
+
+    #[test]
+    fn a_follower_that_cannot_read_the_alerts_says_so_until_it_can() {
+        use super::super::state::Alert;
+
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open_inline(directory.path().join("store")).unwrap();
+        let board = AlertBoard::of(&store);
+        let settings = Settings::from_layers(None, []).unwrap();
+        assert_eq!(board.standing(&settings.alerts).doubt, None);
+        let alert = Alert::begun("OfferdFails", Vec::new(), "x", 1);
+        board.ledger().alerts.insert(alert.fingerprint(), alert);
+        board.ledger().unread = Some("the database is gone".to_owned());
+        let standing = board.standing(&settings.alerts);
+        assert_eq!(standing.alerts.len(), 1, "what was read before stays");
+        let doubt = standing.doubt.unwrap();
+        assert!(doubt.contains("cannot tell which alerts fire") && doubt.ends_with("is gone"), "{doubt}");
+        board.ledger().follow(&store);
+        let standing = board.standing(&settings.alerts);
+        assert_eq!((standing.alerts.len(), standing.doubt), (0, None));
     }
 
     #[tokio::test]

@@ -33,7 +33,8 @@ pub(super) enum AlertCondition {
     Growth(&'static str, Matcher, Duration, f64),
     /// Over a span, more than one in a hundred observations exceeded a value.
     Slow(&'static str, Duration, f64),
-    /// By its trend over a span, the metric falls below `store.reserve_bytes` within another span.
+    /// By its trend over a span, the metric falls below `store.reserve_bytes` within another span. The value
+    /// is the seconds until then.
     Fills(&'static str, Duration, Duration),
     /// Either of two conditions.
     Either(&'static AlertCondition, &'static AlertCondition),
@@ -179,11 +180,11 @@ impl Readings {
         self.add(Labels::new(), level, None, back, at);
         let readings = &self.0[&Labels::new()];
         let Some(slope) = slope(readings) else {
-            return ConditionResults::from([(Labels::new(), (None, level))]);
+            return ConditionResults::from([(Labels::new(), (None, 0.0))]);
         };
-        let expected = level + slope * ahead.as_secs_f64();
-        let falls = expected < at.settings.store.reserve_bytes as f64;
-        ConditionResults::from([(Labels::new(), (Some(falls), level))])
+        let left = (level - at.settings.store.reserve_bytes as f64) / -slope;
+        let falls = slope < 0.0 && left < ahead.as_secs_f64();
+        ConditionResults::from([(Labels::new(), (Some(falls), left))])
     }
 }
 
@@ -253,7 +254,9 @@ mod tests {
             last = look(&fills, &mut seen, minute * 60, &format!("free {free}\n"));
             assert!(minute > 6 || last[0].0.is_none(), "of few readings nothing is told");
         }
+        let left = 20_000.0 - 19.0 * 60.0 - f64::from(256 << 20) / 1e6;
         assert_eq!(last[0].0, Some(true), "a megabyte a second is 86 GB a day");
+        assert!((last[0].1 - left).abs() < 2.0, "{last:?}");
         let mut seen = Readings::default();
         for minute in 0..20_i64 {
             last = look(&fills, &mut seen, minute * 60, "free 20000000000\n");

@@ -22,7 +22,8 @@ use super::webhook::wire;
 use crate::outbox::Worker;
 use offerd_base::config::{AlertSettings, Settings};
 use offerd_base::telemetry::figures::MetricsSnapshot;
-use offerd_store::Store;
+use offerd_insight::nodes::NodeStatus;
+use offerd_store::{Store, StoreHealth};
 use offerd_wire::Wire;
 
 /// How long to wait for the store to write alerts before receivers are notified anyway.
@@ -82,7 +83,7 @@ impl AlertKeeper {
             let settings = Arc::clone(&self.settings.borrow_and_update());
             if Instant::now() >= look_at {
                 self.look(&settings);
-                look_at = Instant::now() + settings.alerts.every;
+                look_at = Instant::now() + settings.alerts.every.min(self.soonest(&settings.alerts));
             }
             self.write().await;
             self.tell(&settings.alerts);
@@ -109,11 +110,13 @@ impl AlertKeeper {
                 warn!(%failure, "could not write the lead count");
             }
             note_last_backup(&self.store);
-            *self.board.ledger() = AlertLedger::load(&self.store);
+            self.board.ledger().follow(&self.store);
             let _ = timeout(every, self.store.until_it_leads()).await;
         }
         // The previous leader writes nothing more.
-        *self.board.ledger() = AlertLedger::load(&self.store);
+        let mut ledger = AlertLedger::load(&self.store);
+        ledger.unread = None;
+        *self.board.ledger() = ledger;
         self.begun_ms = self.store.now_ms();
     }
 
@@ -121,14 +124,15 @@ impl AlertKeeper {
         let now_ms = self.store.now_ms();
         let figures = (self.measure)();
         let board = self.board.clone();
-        let mut counted = AlertLedger::default();
-        self.usual.look(&self.store, &figures, &mut counted);
-        let mut ledger = board.ledger();
-        ledger.take_in(counted);
-        ledger.welcome(&settings.alerts, now_ms);
-        drop(ledger);
-        // Another process may have taken the backup.
-        note_last_backup(&self.store);
+        // A database that does not answer would delay the alert about it by each read.
+        if !self.store.is_shared() || matches!(self.store.health(), StoreHealth::Sound) {
+            let mut counted = AlertLedger::default();
+            self.usual.look(&self.store, &figures, &mut counted);
+            board.ledger().take_in(counted);
+            // Another process may have taken the backup.
+            note_last_backup(&self.store);
+        }
+        board.ledger().welcome(&settings.alerts, now_ms);
         let alerts = &settings.alerts;
         let sight = EvaluationInput { figures: &figures, now_ms, begun_ms: self.begun_ms, settings };
         for rule in RULES {
@@ -153,7 +157,7 @@ impl AlertKeeper {
         for alert in ledger.alerts.values().filter(|alert| alert.name == rule.name && !alert.has_ended()) {
             found.entry(alert.labels.clone()).or_insert((gone, 0.0));
         }
-        let wait = settings.waits.get(rule.name).copied().unwrap_or(rule.wait);
+        let wait = rule.wait_in(settings);
         for (labels, (holds, value)) in found {
             let summary = rule.told(&labels, value);
             let look = ConditionEvaluation { holds, summary: &summary, now_ms, wait, keep: rule.keep };
@@ -180,6 +184,7 @@ impl AlertKeeper {
     }
 
     fn tell(&mut self, settings: &AlertSettings) {
+        let node = || self.store.is_shared().then(|| NodeStatus::of(&self.settings.borrow()).name);
         let now_ms = self.store.now_ms();
         for receiver in all(settings) {
             let due = self.board.ledger().due(receiver.name(), now_ms);
@@ -187,7 +192,8 @@ impl AlertKeeper {
                 continue;
             }
             let (numbers, messages) = due.into_iter().unzip();
-            let (wire, batch) = (self.wire.clone(), MessageBatch::to(receiver.name(), messages, settings));
+            let batch = MessageBatch::to(receiver.name(), messages, settings);
+            let (wire, batch) = (self.wire.clone(), MessageBatch { node: node(), ..batch });
             self.under_way.push(Box::pin(async move {
                 let told = receiver.tell(&wire, &batch).await;
                 (batch.receiver, numbers, told)
@@ -207,6 +213,19 @@ impl AlertKeeper {
         let error = told.as_ref().err().map(String::as_str);
         ledger.settle(&name, &numbers, error, settings, self.store.now_ms());
         ledger.measure();
+    }
+
+    /// The time until the first waiting alert has waited long enough; at least a second, since one whose
+    /// condition became unknown waits on.
+    fn soonest(&self, settings: &AlertSettings) -> Duration {
+        let now_ms = self.store.now_ms();
+        let ledger = self.board.ledger();
+        let waiting = ledger.alerts.values().filter(|alert| alert.fired_ms.is_none());
+        let left = waiting.filter_map(|alert| {
+            let since = Duration::from_millis(u64::try_from(now_ms - alert.since_ms).unwrap_or(0));
+            Some(AlertRule::named(&alert.name)?.wait_in(settings).saturating_sub(since))
+        });
+        left.min().unwrap_or(Duration::MAX).max(LONGEST_SLEEP)
     }
 
     fn next_due(&self) -> Instant {

@@ -63,17 +63,31 @@ pub(super) type Changes = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 pub(super) struct AlertLedger {
     pub alerts: BTreeMap<String, Alert>,
     pub queues: BTreeMap<String, ReceiverQueue>,
+    /// On a follower, why this is not what the leader wrote last.
+    pub unread: Option<String>,
     unwritten: Changes,
 }
 
 impl AlertLedger {
-    /// Loads the state of a store. Unreadable records are skipped; the store reports them.
+    /// Loads the state of a store. Records that do not decode are skipped; the store reports them. What could
+    /// be read before a failure is kept, with the failure.
     pub(super) fn load(store: &Store) -> Self {
         let mut ledger = Self::default();
-        for (key, bytes) in store.scan(Tree::Alerts, []).filter_map(Result::ok) {
-            let _ = ledger.take_record(store, &key, &bytes);
+        for record in store.scan(Tree::Alerts, []) {
+            match record {
+                Ok((key, bytes)) => drop(ledger.take_record(store, &key, &bytes)),
+                Err(failure) => ledger.unread = Some(failure.to_string()),
+            }
         }
         ledger
+    }
+
+    /// Takes what the leader has written; after a failure, keeps the alerts and notes the failure.
+    pub(super) fn follow(&mut self, store: &Store) {
+        match Self::load(store) {
+            Self { unread: Some(why), .. } => self.unread = Some(why),
+            read => *self = read,
+        }
     }
 
     fn take_record(&mut self, store: &Store, key: &[u8], bytes: &[u8]) -> Option<()> {

@@ -39,11 +39,14 @@ pub(super) struct MessageBatch {
     pub messages: Vec<AlertMessage>,
     /// The console's URL for people.
     pub console_url: Option<String>,
+    /// The node that judges, where nodes share a store. No label: the next leader ends the same alerts.
+    pub node: Option<String>,
 }
 
 impl MessageBatch {
     pub(super) fn to(receiver: &str, messages: Vec<AlertMessage>, settings: &AlertSettings) -> Self {
-        Self { receiver: receiver.to_owned(), messages, console_url: settings.console_url.clone() }
+        let (receiver, console_url) = (receiver.to_owned(), settings.console_url.clone());
+        Self { receiver, messages, console_url, node: None }
     }
 
     /// The id of the delivery, the same on each retry.
@@ -60,10 +63,14 @@ impl MessageBatch {
         let mut common = labels.first().cloned().unwrap_or_default();
         common.retain(|label, value| labels.iter().all(|labels| labels.get(label) == Some(value)));
         let told = |(AlertMessage { alert, .. }, labels): (&AlertMessage, &BTreeMap<&str, &str>)| {
+            let mut annotations = json!({ "summary": alert.summary, "runbook": self.runbook(alert) });
+            if let Some(node) = &self.node {
+                annotations["node"] = json!(node);
+            }
             json!({
                 "status": self.status(),
                 "labels": labels,
-                "annotations": { "summary": alert.summary, "runbook": self.runbook(alert) },
+                "annotations": annotations,
                 "startsAt": figures::instant(alert.since_ms),
                 "endsAt": alert.ended_ms.map_or_else(|| NEVER.to_owned(), figures::instant),
                 "generatorURL": self.page(),
@@ -97,6 +104,9 @@ impl MessageBatch {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{} ({})\n{}", alert.name, severity(alert).word(), alert.summary);
             let _ = writeln!(text, "since {}", figures::minute(alert.since_ms));
+            if let Some(node) = &self.node {
+                let _ = writeln!(text, "node {node}");
+            }
             if let Some(ended_ms) = alert.ended_ms {
                 let _ = writeln!(text, "ended {}", figures::minute(ended_ms));
             }
@@ -137,4 +147,30 @@ fn severity(alert: &Alert) -> Severity {
 fn labels(alert: &Alert) -> BTreeMap<&str, &str> {
     let labels = alert.labels.iter().map(|(label, value)| (label.as_str(), value.as_str()));
     labels.chain([("alertname", alert.name.as_str()), ("severity", severity(alert).word())]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use offerd_base::config::Settings;
+
+    #[test]
+    fn a_message_names_the_cause_and_the_node_that_judges() {
+        let settings = Settings::from_layers(None, []).unwrap();
+        let labels = vec![("cause".to_owned(), "disk_full".to_owned())];
+        let alert = Alert::begun("OfferdNotReady", labels, "not accepted: disk_full", 0);
+        let message = AlertMessage::of(AlertChange::Fired, &alert, 0);
+        let mut batch = MessageBatch::to("ops", vec![message], &settings.alerts);
+        let read = |batch: &MessageBatch| -> serde_json::Value {
+            let payload: serde_json::Value = serde_json::from_slice(&batch.json()).unwrap();
+            payload["alerts"][0].clone()
+        };
+        let alone = read(&batch);
+        assert_eq!(alone["labels"]["cause"], "disk_full");
+        assert!(alone["annotations"]["node"].is_null() && !batch.text().contains("node "));
+        batch.node = Some("north".to_owned());
+        let shared = read(&batch);
+        assert_eq!((&shared["annotations"]["node"], &shared["labels"]), (&json!("north"), &alone["labels"]));
+        assert!(batch.text().contains("\nnode north\n"), "{}", batch.text());
+    }
 }

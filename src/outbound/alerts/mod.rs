@@ -27,7 +27,7 @@ mod state;
 mod usual;
 mod webhook;
 
-pub use board::{AlertBoard, AlertStatus, AlertsStatus, ReceiverStatus};
+pub use board::{AlertBoard, AlertStatus, AlertsStatus, ReceiverStatus, doubt};
 pub use keeper::AlertKeeper;
 pub use ledger::{BackupTaken, ReceiverDeliveries, last_backup, note_backup};
 pub use receiver::{ReceiverTest, check_receiver, faults, try_out};

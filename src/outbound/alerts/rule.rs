@@ -6,13 +6,14 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::condition::{AlertCondition, EvaluationInput, Labels};
+use offerd_base::config::AlertSettings;
 use offerd_base::partner_health::Health;
 use offerd_base::telemetry::metrics::{
     BACKUP_AT, CERTIFICATE_ENDS, HTTP_CONNECTIONS_REFUSED, HTTP_REQUESTS, HTTP_REQUESTS_REFUSED,
-    LEADS_MISSING, LIMIT_USED, LOG_LINES_LOST, OFFERS_FALL, PARTNER_HEALTH, POSTBACK_LAG, POSTBACKS_DEAD,
-    RELOAD_REFUSED, SEATS_CUT, STORE_BROKEN_RECORDS, STORE_CLOCK_OFFSET, STORE_CLOCK_STEPS,
-    STORE_COMMIT_SECONDS, STORE_DAMAGE, STORE_FREE_BYTES, STORE_STALLED, STORE_STALLS, SUBMITS_REFUSED,
-    WIRE_BREAKER_STATE, WIRE_LOOKUPS,
+    LEADS_MISSING, LIMIT_USED, LOG_LINES_LOST, MASTER_KEY_DIFFERS, NOT_READY, OFFERS_FALL, PARTNER_HEALTH,
+    POSTBACK_LAG, POSTBACKS_DEAD, RELOAD_REFUSED, SEATS_CUT, STORE_BROKEN_RECORDS, STORE_CLOCK_OFFSET,
+    STORE_CLOCK_STEPS, STORE_COMMIT_SECONDS, STORE_DAMAGE, STORE_FREE_BYTES, STORE_STALLED, STORE_STALLS,
+    SUBMITS_REFUSED, WIRE_BREAKER_STATE, WIRE_LOOKUPS,
 };
 use offerd_insight::sheet::figures;
 
@@ -58,6 +59,9 @@ const fn minutes(minutes: u64) -> Duration {
 
 const NO: Duration = Duration::ZERO;
 
+/// Longer than one restart of a database; with `alerts.every` still less than half a minute.
+const A_MOMENT: Duration = Duration::from_secs(5);
+
 fn is_any(value: f64, _: &Labels, _: &EvaluationInput<'_>) -> bool {
     value > 0.0
 }
@@ -95,6 +99,8 @@ use Severity::{Notice, Page, Ticket};
 /// Every alert.
 #[rustfmt::skip]
 pub const RULES: &[AlertRule] = &[
+    rule("OfferdNotReady", Page, A_MOMENT, Level(NOT_READY, "max by (instance, cause) ($) > 0", is_any), &["cause"],
+        "new leads are not accepted: {cause}", "no-new-leads-are-taken-in"),
     rule("OfferdNoLeads", Page, minutes(5), Level(LEADS_MISSING, "max by (instance) ($) > 20", |value, _, sight| value > sight.settings.alerts.leads_missing as f64), &[],
         "no leads arrive; {value} would be usual since the last one", "no-leads-arrive"),
     rule("OfferdOffersFall", Ticket, NO, Level(OFFERS_FALL, "max by (instance) ($) > 0", is_any), &[],
@@ -125,8 +131,8 @@ pub const RULES: &[AlertRule] = &[
         "events for {subscription} were given up", "postbacks-were-given-up"),
     rule("OfferdStoreSlow", Ticket, minutes(10), Slow(STORE_COMMIT_SECONDS, minutes(5), 0.3), &[],
         "one commit in a hundred takes longer than 300 ms", "the-store-is-slow"),
-    rule("OfferdDiskFills", Ticket, minutes(30), Fills(STORE_FREE_BYTES, minutes(6 * 60), minutes(24 * 60)), &[],
-        "the disk reaches store.reserve_bytes within a day", "the-disk-fills-up"),
+    rule("OfferdDiskFills", Ticket, minutes(5), Fills(STORE_FREE_BYTES, minutes(6 * 60), minutes(24 * 60)), &[],
+        "at this rate the disk reaches store.reserve_bytes in {value}", "the-disk-fills-up"),
     rule("OfferdDiskHangs", Page, NO, AlertCondition::Either(&Growth(STORE_STALLS, ("", ""), minutes(10), 0.0), &Level(STORE_STALLED, "max by (instance) ($) > 0", is_any)), &[],
         "the disk does not answer, or did not for longer than store.stall_after", "the-disk-hangs"),
     rule("OfferdStoreDamaged", Page, NO, Level(STORE_DAMAGE, "max by (instance) ($) > 0", is_any), &[],
@@ -139,6 +145,8 @@ pub const RULES: &[AlertRule] = &[
         "the system clock was {to} by more than store.clock_jump", "the-clock-is-wrong"),
     rule("OfferdReloadRefused", Ticket, NO, Level(RELOAD_REFUSED, "max by (instance) ($) > 0", is_any), &[],
         "the last reload was refused or failed; still running the previous configuration", "a-reload-was-refused"),
+    rule("OfferdMasterKeyDiffers", Page, NO, Level(MASTER_KEY_DIFFERS, "max by (instance) ($) > 0", is_any), &[],
+        "the settings give another master key than the one of the store: the next start fails", "the-next-start-fails"),
     rule("OfferdLogLinesLost", Ticket, NO, Growth(LOG_LINES_LOST, ("", ""), minutes(15), 0.0), &[],
         "standard error is not read, so log lines are lost", "the-log-has-gaps"),
     rule("OfferdSeatsCut", Notice, minutes(15), Growth(SEATS_CUT, ("", ""), minutes(15), 0.0), &[],
@@ -151,10 +159,18 @@ impl AlertRule {
         RULES.iter().find(|rule| rule.name == name)
     }
 
+    /// How long its condition must hold before it fires, under these settings.
+    pub(super) fn wait_in(&self, settings: &AlertSettings) -> Duration {
+        settings.waits.get(self.name).copied().unwrap_or(self.wait)
+    }
+
     pub(super) fn told(&self, labels: &[(String, String)], value: f64) -> String {
         let written = match self.condition {
             Level(PARTNER_HEALTH, ..) => Health::unwell(value).unwrap_or_default().words().to_owned(),
             Level(BACKUP_AT | CERTIFICATE_ENDS, ..) => figures::minute((value * 1000.0) as i64),
+            Fills(..) => {
+                humantime::format_duration(Duration::from_secs(60 * (value / 60.0) as u64)).to_string()
+            }
             _ => format!("{}", (value * 100.0).round() / 100.0),
         };
         let filled = self.summary.replace("{value}", &written);
@@ -207,13 +223,14 @@ groups:
         for (key, span) in
             [("for", wait), ("keep_firing_for", keep)].into_iter().filter(|(_, span)| **span > NO)
         {
-            writeln!(text, "        {key}: {}", in_minutes(*span)).unwrap();
+            writeln!(text, "        {key}: {}", in_words(*span)).unwrap();
         }
         let value = match rule.condition {
             Level(PARTNER_HEALTH, ..) => {
                 "{{ if eq $value 1.0 }}declining more{{ else if eq $value 2.0 }}slow{{ else if eq $value 3.0 }}failing{{ else }}silent{{ end }}"
             }
             Level(BACKUP_AT | CERTIFICATE_ENDS, ..) => "{{ $value | humanizeTimestamp }}",
+            Fills(..) => "{{ $value | humanizeDuration }}",
             _ => "{{ $value }}",
         };
         let summary = rule.by.iter().fold(rule.summary.replace("{value}", value), |text, label| {
@@ -239,21 +256,42 @@ groups:
                     Some(other) => format!("{{{label}!=\"{other}\"}}"),
                     None => format!("{{{label}=\"{value}\"}}"),
                 };
-                format!("sum by ({by}) (rate({metric}{matcher}[{}])) > {most}", in_minutes(*span))
+                format!("sum by ({by}) (rate({metric}{matcher}[{}])) > {most}", in_words(*span))
             }
             Slow(metric, span, most) => {
-                let rate = format!("rate({metric}_bucket[{}])", in_minutes(*span));
+                let rate = format!("rate({metric}_bucket[{}])", in_words(*span));
                 format!("histogram_quantile(0.99, sum by (le, {by}) ({rate})) > {most}")
             }
             Fills(metric, back, ahead) => {
                 let reserve = 256 << 20;
-                format!("predict_linear({metric}[{}], {}) < {reserve}", in_minutes(*back), ahead.as_secs())
+                let change = format!("deriv({metric}[{}])", in_words(*back));
+                format!("({metric} - {reserve}) / -{change} < {} and {change} < 0", ahead.as_secs())
             }
             AlertCondition::Either(one, other) => format!("{} or {}", query(one, &[]), query(other, &[])),
         }
     }
 
-    fn in_minutes(span: Duration) -> String {
-        format!("{}m", span.as_secs() / 60)
+    fn in_words(span: Duration) -> String {
+        match span.as_secs() {
+            seconds if seconds % 60 > 0 => format!("{seconds}s"),
+            seconds => format!("{}m", seconds / 60),
+        }
+    }
+
+    #[test]
+    fn what_fires_names_its_cause_and_the_time_that_is_left() {
+        let told = |name, labels: &[(&str, &str)], value| {
+            let labels = labels.iter().map(|(label, of)| ((*label).to_owned(), (*of).to_owned()));
+            AlertRule::named(name).unwrap().told(&labels.collect::<Vec<_>>(), value)
+        };
+        let cases = [
+            (told("OfferdNotReady", &[("cause", "disk_full")], 1.0), "new leads are not accepted: disk_full"),
+            (
+                told("OfferdDiskFills", &[], 5430.0),
+                "at this rate the disk reaches store.reserve_bytes in 1h 30m",
+            ),
+            (told("OfferdDiskFills", &[], -5.0), "at this rate the disk reaches store.reserve_bytes in 0s"),
+        ];
+        cases.iter().for_each(|(told, wanted)| assert_eq!(told, wanted));
     }
 }

@@ -1,0 +1,158 @@
+//! What the running daemon itself knows to be wrong: readiness, alerts, nodes, and files it has not loaded.
+
+use super::{DoctorCheck, Finding};
+use crate::cli::prelude::*;
+use offerd_engine::matching::limiter::SeatStanding;
+use offerd_insight::nodes::{NodeList, NodeStatus};
+use offerd_outbound::alerts::{AlertStatus, AlertsStatus, Severity};
+
+const READY: DoctorCheck = DoctorCheck("daemon");
+const ALERT: DoctorCheck = DoctorCheck("alert");
+const NODES: DoctorCheck = DoctorCheck("nodes");
+const LOADED: DoctorCheck = DoctorCheck("loaded files");
+
+/// Alerts of this rule are shown as partners.
+const PARTNER_UNWELL: &str = "OfferdPartnerUnwell";
+
+/// The answers of a running daemon. A part that it does not answer is left out.
+#[derive(Default)]
+pub struct DaemonReport {
+    /// The lines of `/readyz`, and whether leads are accepted.
+    ready: Option<(bool, String)>,
+    alerts: Option<AlertsStatus>,
+    nodes: Option<NodeList>,
+    /// Its partners, with their health.
+    pub standings: Vec<SeatStanding>,
+}
+
+impl DaemonReport {
+    /// Asks the daemon, if one runs.
+    pub async fn of(daemon: Option<&AdminClient>) -> Self {
+        let Some(daemon) = daemon else { return Self::default() };
+        let ready = daemon.call(Method::GET, "/readyz").await;
+        Self {
+            ready: ready.ok().map(|answer| (answer.status.is_success(), answer.text())),
+            alerts: daemon.ask(Method::GET, "/alerts").await.ok(),
+            nodes: daemon.ask(Method::GET, "/nodes").await.ok(),
+            standings: daemon.ask(Method::GET, "/partners").await.unwrap_or_default(),
+        }
+    }
+
+    /// Why the daemon does not use the system clock.
+    pub fn clock(&self) -> Option<&str> {
+        self.ready.as_ref()?.1.lines().find(|line| line.starts_with("System clock"))
+    }
+
+    /// Everything but partners and the clock, which have checks of their own.
+    pub fn findings(&self, settings: &Settings, book: Option<&Book>) -> Vec<Finding> {
+        let ready = self.ready.as_ref().map(|(ready, told)| match (ready, told.lines().next()) {
+            (true, Some("ready")) => READY.good("it runs and accepts leads"),
+            (_, told) => READY.wrong(told.unwrap_or_default(), chapter("no-new-leads-are-taken-in")),
+        });
+        let alerts = self.alerts.as_ref().map(of_alerts).unwrap_or_default();
+        let nodes = self.nodes.iter().flat_map(|nodes| &nodes.warnings);
+        let nodes = nodes.map(|warning| NODES.wrong(warning, chapter("nodes-differ")));
+        ready.into_iter().chain(alerts).chain(nodes).chain(self.unloaded(settings, book)).collect()
+    }
+
+    fn unloaded(&self, settings: &Settings, book: Option<&Book>) -> Vec<Finding> {
+        let this = self.nodes.iter().flat_map(|list| &list.nodes).find(|node| node.is_this);
+        let Some(in_force) = this.and_then(|node| node.told.as_ref()) else { return Vec::new() };
+        let mut differing = NodeStatus::of(settings).unlike(in_force);
+        if book.is_some_and(|book| NodeStatus::fingerprint_of(book) != in_force.book) {
+            differing.insert(0, "partner files".to_owned());
+        }
+        match differing.as_slice() {
+            [] => vec![LOADED.good("the daemon has loaded the files as they are")],
+            differing => vec![LOADED.wrong(
+                format!("they differ from those that the daemon has loaded: {}", differing.join(", ")),
+                "run `offerd reload`, or restart it; if they are meant to differ, give this command the \
+                    variables OFFERD__… that the daemon has",
+            )],
+        }
+    }
+}
+
+fn of_alerts(AlertsStatus { alerts, doubt, .. }: &AlertsStatus) -> Vec<Finding> {
+    let doubt = doubt.iter().map(|doubt| ALERT.unknown(doubt, "ask the leader: `offerd nodes` names it"));
+    let is_firing = |alert: &&AlertStatus| alert.state == "firing" && alert.name != PARTNER_UNWELL;
+    let firing = alerts.iter().filter(is_firing).map(|alert| {
+        let found = format!("{} since {}: {}", alert.name, page::minute(alert.since), alert.summary);
+        match alert.severity {
+            Severity::Page | Severity::Ticket => ALERT.wrong(found, chapter(&alert.runbook)),
+            Severity::Notice => ALERT.look(found, chapter(&alert.runbook)),
+        }
+    });
+    let found: Vec<Finding> = doubt.chain(firing).collect();
+    if found.is_empty() { vec![ALERT.good("none fires")] } else { found }
+}
+
+fn chapter(part: &str) -> String {
+    format!("read \"{}\" in the chapter on metrics of offerd(8)", part.replace('-', " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::CheckState;
+    use super::*;
+    use offerd_insight::nodes::NodeView;
+
+    fn standing(told: serde_json::Value) -> AlertsStatus {
+        let receivers: [(); 0] = [];
+        serde_json::from_value(json!({ "alerts": told, "receivers": receivers })).unwrap()
+    }
+
+    #[test]
+    fn what_the_daemon_knows_to_be_wrong_is_wrong() {
+        let settings = Settings::from_layers(None, []).unwrap();
+        let book = Book::of(Vec::new());
+        let alert = |name: &str, severity: &str, state: &str| {
+            json!({ "name": name, "severity": severity, "state": state, "summary": "it is so", "labels": {},
+                "since": 0, "fired": 0, "ended": null, "runbook": "the-disk-hangs" })
+        };
+        let alerts = json!([
+            alert("OfferdDiskHangs", "page", "firing"),
+            alert("OfferdSeatsCut", "notice", "firing"),
+            alert("OfferdFails", "page", "ended"),
+            alert(PARTNER_UNWELL, "ticket", "firing"),
+        ]);
+        let mut told = NodeStatus::of(&settings);
+        told.book = NodeStatus::fingerprint_of(&book);
+        let node = |told: &NodeStatus| {
+            let told = Some(told.clone());
+            let view = json!({ "id": Uuid::nil(), "leads": true, "isThis": true });
+            let view = NodeView { told, ..serde_json::from_value(view).unwrap() };
+            Some(NodeList { shared: true, nodes: vec![view], warnings: Vec::new() })
+        };
+        let words = |report: &DaemonReport| -> Vec<(&str, CheckState)> {
+            report.findings(&settings, Some(&book)).iter().map(|one| (one.check, one.state)).collect()
+        };
+        let report = DaemonReport {
+            ready: Some((true, "ready\nSystem clock is off by 1h (ahead)".to_owned())),
+            alerts: Some(standing(json!([]))),
+            nodes: node(&told),
+            ..DaemonReport::default()
+        };
+        let good = ["daemon", "alert", "loaded files"].map(|check| (check, CheckState::Good));
+        assert_eq!(words(&report), good);
+        assert!(report.clock().is_some_and(|clock| clock.contains("off by 1h")));
+
+        told.book = "another".to_owned();
+        told.alike.insert("settings in `[limits]`".to_owned(), "another".to_owned());
+        let mut nodes = node(&told).unwrap();
+        nodes.warnings.push("nodes differ".to_owned());
+        let report = DaemonReport {
+            ready: Some((false, "not accepting new leads: x".to_owned())),
+            alerts: Some(standing(alerts)),
+            nodes: Some(nodes),
+            ..DaemonReport::default()
+        };
+        let (wrong, look) = (CheckState::Wrong, CheckState::Look);
+        let wanted =
+            [("daemon", wrong), ("alert", wrong), ("alert", look), ("nodes", wrong), ("loaded files", wrong)];
+        assert_eq!(words(&report), wanted);
+        let found = report.findings(&settings, Some(&book)).pop().unwrap().found;
+        assert!(found.ends_with("loaded: partner files, settings in `[limits]`"), "{found}");
+        assert_eq!(words(&DaemonReport::default()), []);
+    }
+}

@@ -5,21 +5,25 @@ use tracing::warn;
 
 use offerd_base::telemetry::metrics::{OFFERS_DOUBTED, OFFERS_NOT_SHOWN};
 use offerd_partners::Seat;
+use offerd_partners::catalog::Unfit;
 use offerd_partners::http::{AnswerReading, Answered};
 
-/// Logs and counts them, and summarises them in a sentence.
+/// Logs and counts them, in one line each, and summarises them in a sentence.
 pub(super) fn report(seat: &Seat, reading: &AnswerReading) -> Option<String> {
     let (partner, product_type) = (&seat.identity.key, seat.product_type.as_str());
-    for offer in &reading.dropped {
-        let (position, reason) = (offer.position, &offer.reason);
-        warn!(partner, product_type, position, reason, "an offer of a partner is not shown");
-        counter!(OFFERS_NOT_SHOWN, "partner" => partner.clone(), "product_type" => product_type).increment(1);
+    if let [Unfit { position, reason, .. }, ..] = &reading.dropped[..] {
+        let offers = reading.dropped.len();
+        warn!(partner, product_type, offers, position, reason, "offers of a partner are not shown");
+        let count = counter!(OFFERS_NOT_SHOWN, "partner" => partner.clone(), "product_type" => product_type);
+        count.increment(offers as u64);
     }
     let quotes = if let Answered::Offers(quotes) = &reading.answered { &quotes[..] } else { &[] };
     let doubts: Vec<&str> = quotes.iter().filter_map(|quote| quote.doubt).collect();
-    for doubt in &doubts {
-        warn!(partner, product_type, doubt, "an offer of a partner may be wrong, and is shown");
-        counter!(OFFERS_DOUBTED, "partner" => partner.clone(), "product_type" => product_type).increment(1);
+    if let [doubt, ..] = doubts[..] {
+        let offers = doubts.len();
+        warn!(partner, product_type, offers, doubt, "offers of a partner may be wrong, and are shown");
+        let count = counter!(OFFERS_DOUBTED, "partner" => partner.clone(), "product_type" => product_type);
+        count.increment(offers as u64);
     }
     let (dropped, count) = (reading.dropped.first(), reading.dropped.len());
     let dropped = dropped.map(|first| format!("{count} of its offers not shown: {}", first.reason));

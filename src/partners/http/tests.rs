@@ -722,6 +722,30 @@ fn a_figure_that_is_not_where_it_is_looked_for_is_told_once() {
     assert_eq!(reading.dropped.len(), 2);
 }
 
+/// What stands behind `answer.max_offers` is neither read nor shown, and is one line.
+#[test]
+fn no_more_offers_are_read_than_the_file_says() {
+    let rate = "<Rate><Key>thirty</Key><Note>6</Note></Rate>";
+    let plain = ANSWER.replace("answer = {", "answer = { max_offers = 3,");
+    let nested = plain.replace("offer = {", "inner = 'offer.Rate', offer = {");
+    let banks = format!("<Rates><Rate>{}</Rate><Rate>{}</Rate></Rates>", rate.repeat(2), rate.repeat(9));
+    let behind = "it stands behind the first 3, and `answer.max_offers` is 3";
+    for (answer, rates, shown, dropped) in [
+        (&*plain, format!("<Rates>{}</Rates>", rate.repeat(3)), 3, vec![]),
+        (&plain, format!("<Rates>{}</Rates>", rate.repeat(4)), 3, vec![(3, behind)]),
+        (&plain, format!("<Rates>{}</Rates>", rate.repeat(9_000)), 3, vec![(3, behind)]),
+        (&nested, banks, 3, vec![(3, behind)]),
+        (ANSWER, format!("<Rates>{}</Rates>", rate.repeat(1_000)), 1_000, vec![]),
+    ] {
+        let reading = read(answer, &format!("<R>{rates}</R>"));
+        let told: Vec<_> = reading.dropped.iter().map(|one| (one.position, one.reason.as_str())).collect();
+        assert_eq!((quotes(&reading), told), (shown, dropped), "{answer}");
+    }
+    // The answer of the worst case: no offer of it can be shown.
+    let nines = format!("<R><Rates>{}</Rates></R>", "<Rate>9</Rate>".repeat(40_000));
+    assert_eq!(read(ANSWER, &nines).dropped.len(), 1_001);
+}
+
 #[test]
 fn a_bad_offer_costs_no_other() {
     let xml = "<R><Rates><Rate><Note>soon</Note><Key>thirty</Key></Rate><Rate><Note>6.5</Note><Key>thirty</Key></Rate>\

@@ -78,8 +78,10 @@ pub fn read(
             read.map_err(|error| error.to_string())?.0
         }
         Format::Json => {
-            let read = serde_json::from_str::<Parsed>(text)
-                .or_else(|error| serde_json::from_str(&mended(text)).map_err(|_| error));
+            let read = serde_json::from_str::<Parsed>(text).or_else(|error| {
+                let again = serde_json::from_str(&mended(text));
+                again.map_err(|again| if again.to_string().starts_with(TOO_MANY) { again } else { error })
+            });
             read.map_err(|error| no_json(&error, text))?.0
         }
         Format::Text => Mapped::from(text),

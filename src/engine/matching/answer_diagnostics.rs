@@ -30,3 +30,63 @@ pub(super) fn report(seat: &Seat, reading: &AnswerReading) -> Option<String> {
     let doubted = || Some(format!("{} of its offers in doubt: {}", doubts.len(), doubts.first()?));
     dropped.or_else(doubted).or_else(|| reading.why.map(str::to_owned))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use metrics_exporter_prometheus::PrometheusBuilder;
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::{Event, Metadata, Subscriber};
+
+    use super::*;
+    use crate::matching::tests::world::book;
+    use crate::partner_files::partner;
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<AtomicUsize>);
+
+    impl Subscriber for Lines {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+        fn event(&self, _: &Event<'_>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn enter(&self, _: &Id) {}
+
+        fn exit(&self, _: &Id) {}
+    }
+
+    /// However many offers an answer has, the log gets one line, and the metric their number.
+    #[test]
+    fn an_answer_is_one_line_of_the_log() {
+        let book = book(&[partner("bank").savings("")]);
+        for (count, lines) in [(0, 0), (1, 1), (1_001, 1)] {
+            let unfit = |position| Unfit { position, ..Unfit::from("it has no APR") };
+            let dropped = (0..count).map(unfit).collect();
+            let reading = AnswerReading { dropped, ..Answered::Offers(Vec::new()).into() };
+            let (log, recorder) = (Lines::default(), PrometheusBuilder::new().build_recorder());
+            let report =
+                || tracing::subscriber::with_default(log.clone(), || report(&book.seats()[0], &reading));
+            let said = metrics::with_local_recorder(&recorder, report);
+            let wanted = format!("{count} of its offers not shown: it has no APR");
+            assert_eq!(said, (count > 0).then_some(wanted));
+            assert_eq!(log.0.load(Ordering::Relaxed), lines, "{count}");
+            let rendered = recorder.handle().render();
+            let is_counted = rendered.contains(&format!("product_type=\"savings\"}} {count}\n"));
+            assert_eq!(is_counted, count > 0, "{rendered}");
+        }
+    }
+}

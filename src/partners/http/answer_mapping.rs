@@ -11,6 +11,7 @@ use super::document::leaf;
 use super::expression::Expression;
 use super::mapping_error::MappingError;
 use super::truth::own_text;
+use super::work;
 use crate::Facts;
 use crate::catalog::{AnsweredFigure, AnsweredFigures, MoneyRules, Unfit};
 use offerd_model::RejectReason;
@@ -96,6 +97,8 @@ impl AnswerMapping {
         let mut figures = AnsweredFigures::under(Arc::clone(&self.money), facts);
         for FigureMapping { figure, expression } in &self.offer {
             let value = expression.run(context)?;
+            let paid = work::charge_figure(context, &value);
+            paid.map_err(|error| MappingError::of(&expression.key, &error, &[]))?;
             // A computed value may be undefined on purpose; a plain lookup was expected to find something.
             let is_new = !absent.iter().any(|known| known.key == expression.key);
             if value.is_undefined() && expression.path().is_some() && is_new {

@@ -4,7 +4,7 @@
 use std::io::{self, Write as _};
 
 use minijinja::value::{Kwargs, Rest, StringInput, Value, ValueKind, ValueOrKwargs, from_args};
-use minijinja::{Environment, Error, ErrorKind, State, filters};
+use minijinja::{Environment, Error, State, filters};
 
 use super::conditions::{self, Tag};
 use super::filters::ADDS_TEXT;
@@ -201,7 +201,7 @@ fn within(bytes: usize) -> Result<(), Error> {
 }
 
 pub(super) fn too_long() -> Error {
-    Error::new(ErrorKind::InvalidOperation, format!("makes more than {TEXT_BYTES} bytes"))
+    own_words(format!("makes more than {TEXT_BYTES} bytes"))
 }
 
 #[cfg(test)]
@@ -242,7 +242,7 @@ mod tests {
             ("{% for one in range(1000) %}{{ long }}{% endfor %}", "bytes"),
             (&("{% set x = 'x' %}".to_owned() + &"{% set x = x ~ x %}".repeat(40)), "bytes"),
             (&("{% set x = [1] %}".to_owned() + &"{% set x = x + x %}".repeat(40)), "10000 values"),
-            (&("{% set x = [1] %}".to_owned() + &"{% set x = [x, x] %}".repeat(40)), "bytes"),
+            (&("{% set x = [1] %}".to_owned() + &"{% set x = [x, x] %}".repeat(40)), "too many steps"),
             (&("{% set x = [1] %}".to_owned() + &"{% set x, y = [x], 1 %}".repeat(300)), "deeper than 200"),
             (
                 "{% set x = namespace(a=1) %}{% for one in range(9000) %}{% set x.a = [x.a] %}{% endfor %}",

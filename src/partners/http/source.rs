@@ -17,7 +17,7 @@ use super::mapping_error::MappingError;
 use super::places::MappingLines;
 use super::secret::{Secret, Secrets};
 use super::step::CallStep;
-use super::work::{METER, Meter};
+use super::work::Meter;
 use offerd_base::ids;
 use offerd_model::Timestamp;
 
@@ -56,9 +56,12 @@ impl HttpSource {
 
     pub(super) fn context(&self, given: &Given, exchange: &PartnerExchange) -> Mapped {
         let ask_uuid = self.ask_uuid(given.asked.rate_table).to_string();
-        let meter = Mapped::from_iter([(METER, Mapped::from_object(Meter::new(exchange.until)))]);
-        let given = minijinja::context! { ..meter, ..given.context(&exchange.kept) };
-        minijinja::context! { ask_uuid, callback_url => exchange.callback_url.clone(), ..given }
+        minijinja::context! {
+            ask_uuid,
+            callback_url => exchange.callback_url.clone(),
+            steps_left => Mapped::from_object(Meter::new(exchange.until)),
+            ..given.context(&exchange.kept)
+        }
     }
 
     /// The variables of requests.

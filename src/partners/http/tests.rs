@@ -756,6 +756,7 @@ fn reading_an_answer_ends() {
     let rates = |count: usize| "<Rate><Key>thirty</Key><Note>6</Note></Rate>".repeat(count);
     let join = "(response.Rates.Rate|selectattr('Key', '==', offer.Key)|first).Note";
     let whole = "offer.Note if response|tojson|sha256|hex";
+    let copied = "response.Rates.Rate";
     let like = "offer.Note if offer in response.Rates.Rate";
     let too_much = "takes too many steps: the mappings of one answer may visit 2000000 values";
     for (rate, count, shown) in [
@@ -763,8 +764,9 @@ fn reading_an_answer_ends() {
         (join, 4_000, None),
         (whole, 300, Some(300)),
         (whole, 2_000, None),
+        (copied, 10_000, None),
         (like, 1_000, Some(1_000)),
-        (like, 20_000, None),
+        (like, 10_000, None),
     ] {
         let offer = format!("interest_rate = \"{rate}\", key = 'offer.Key'");
         let answer = format!("answer = {{ offers = 'response.Rates.Rate', offer = {{ {offer} }} }}\n");
@@ -773,7 +775,7 @@ fn reading_an_answer_ends() {
         match (read, shown) {
             (Ok(reading), Some(shown)) => assert_eq!(quotes(&reading), shown, "{rate} of {count}"),
             (Err(error), None) => assert!(error.cause.starts_with(too_much), "{error}"),
-            (found, _) => panic!("{rate} of {count}: {found:?}"),
+            (found, _) => panic!("{rate} of {count}: {}", found.is_ok()),
         }
     }
     let exchange = PartnerExchange { until: Some(std::time::Instant::now()), ..PartnerExchange::default() };

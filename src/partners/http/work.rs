@@ -11,7 +11,7 @@ use super::bounds::{self, TEXT_BYTES};
 use super::mapping_error::own_words;
 
 /// Values that the mappings of one answer may visit, or else those of one request.
-pub(super) const STEPS: u64 = 2_000_000;
+const STEPS: u64 = 2_000_000;
 
 /// Bytes of a text that count as one value.
 const BYTES_A_STEP: usize = 16;
@@ -19,10 +19,10 @@ const BYTES_A_STEP: usize = 16;
 /// How deep values may nest; an answer nests 127 deep at most.
 const DEPTH: usize = 200;
 
-/// The variable that has what is left. No mapping can name it.
-pub(super) const METER: &str = "steps left";
+/// The variable that has what is left, which no mapping may name.
+const METER: &str = "steps_left";
 
-pub(super) const TOO_MUCH: &str = "takes too many steps: the mappings of one answer may visit 2000000 values, each as often as it is visited";
+const TOO_MUCH: &str = "takes too many steps: the mappings of one answer may visit 2000000 values, each as often as it is visited";
 
 const TOO_LATE: &str = "was stopped at the deadline of the ask";
 
@@ -119,6 +119,13 @@ pub(super) fn charge_run(context: &Value) -> Result<(), Error> {
     meter.as_ref().and_then(Value::downcast_object_ref::<Meter>).map_or(Ok(()), |meter| meter.charge(1))
 }
 
+/// Pays for all values within a figure of an offer, which may be the whole answer.
+pub(super) fn charge_figure(context: &Value, figure: &Value) -> Result<(), Error> {
+    let meter = context.get_attr(METER).ok().filter(|_| size(figure) > 0);
+    let meter = meter.as_ref().and_then(Value::downcast_object_ref::<Meter>);
+    meter.map_or(Ok(()), |meter| weighed(figure, |steps| meter.charge(steps)).map(drop))
+}
+
 /// Pays for so many values.
 pub(super) fn charge(state: &mut State, values: usize) -> Result<(), Error> {
     let steps = values as u64 + 1;
@@ -135,11 +142,15 @@ pub(super) fn size(value: &Value) -> usize {
 
 /// Pays for all values within a value. Its bytes and values together are bounded.
 pub(super) fn weigh(state: &mut State, value: &Value) -> Result<usize, Error> {
+    weighed(value, |steps| charge(state, steps as usize))
+}
+
+fn weighed(value: &Value, mut pay: impl FnMut(u64) -> Result<(), Error>) -> Result<usize, Error> {
     let (mut values, mut left) = (0, TEXT_BYTES);
-    let weighed = visit(value, DEPTH, &mut values, &mut left);
+    let visited = visit(value, DEPTH, &mut values, &mut left);
     let bytes = TEXT_BYTES - left;
-    charge(state, values + bytes / BYTES_A_STEP)?;
-    weighed.map(|()| bytes)
+    pay((values + bytes / BYTES_A_STEP) as u64)?;
+    visited.map(|()| bytes)
 }
 
 fn visit(value: &Value, depth: usize, values: &mut usize, left: &mut usize) -> Result<(), Error> {

@@ -28,8 +28,7 @@ use offerd_wire::{CallError, CallReply, LateReplyCallback};
 /// Answers longer than this are read on a blocking thread: their mappings may take milliseconds.
 const LONG_ANSWER: usize = 32 * 1024;
 
-/// KiB of long answers that are read at once, of all partners; more wait. Read, an answer takes up to 30 times
-/// its bytes.
+/// KiB of long answers of all partners that are read at once; more wait. One takes up to 30 times its bytes.
 const READ_AT_ONCE: usize = 8 * 1024;
 
 static READING: Semaphore = Semaphore::const_new(READ_AT_ONCE);
@@ -124,8 +123,8 @@ impl LateAsks {
     }
 }
 
-/// Reads `bytes` of input on a blocking thread, which starts once there is room for it; `None` if there is none
-/// until then.
+/// Reads `bytes` of input on a blocking thread, which starts once there is room for it; `None` if there is
+/// none by then.
 async fn on_thread<T: Send + 'static>(
     bytes: usize,
     until: Instant,
@@ -172,8 +171,8 @@ impl AnswerReader {
         }
     }
 
-    /// Reads `bytes` that came after the deadline, on a blocking thread, with the progress of the calls. `None` also
-    /// after a panic in a mapping.
+    /// Reads `bytes` that came after the deadline, on a blocking thread, with the progress of the calls.
+    /// `None` also after a panic in a mapping.
     pub(super) async fn read_late<T: Send + 'static>(
         self,
         bytes: usize,

@@ -1,5 +1,5 @@
-//! What runs of mappings may cost. Fuel counts instructions, but one of them may visit a whole answer: filters
-//! and comparisons pay for the values that they visit, out of what reading one answer may take in all.
+//! What runs of mappings may cost. Fuel counts instructions, but one of them may visit a whole answer:
+//! filters and comparisons pay for the values that they visit, out of what one answer may take in all.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -22,7 +22,8 @@ const DEPTH: usize = 200;
 /// The variable that has what is left, which no mapping may name.
 const METER: &str = "steps_left";
 
-const TOO_MUCH: &str = "takes too many steps: the mappings of one answer may visit 2000000 values, each as often as it is visited";
+const TOO_MUCH: &str = "takes too many steps: the mappings of one answer may visit 2000000 values, each as \
+    often as it is visited";
 
 const TOO_LATE: &str = "was stopped at the deadline of the ask";
 

@@ -260,6 +260,72 @@ fn mapping(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// A partner whose mapping looks each offer up in the whole answer.
+const JOINING: &str = r#"[partner]
+uuid = "3f0c1a52-6d5e-4b8e-9f43-7a1d0a2b3c4d"
+name = "Lender"
+description = "One."
+disclaimer = "None."
+image_url = "https://lender.example/logo.png"
+sub_account_id = 1
+[products.savings]
+timeout = "5s"
+[products.savings.http]
+url = "https://lender.example/"
+[products.savings.http.answer]
+own = { payout = { on = "click", fixed = 5.0 }, conversion_probability = 0.5, landing_url = "https://lender.example/" }
+[products.savings.http.answer.offer]
+rate = "(response.offers|selectattr('id', '==', offer.id)|first).rate"
+name = "'One' if response.offers|tojson|sha256"
+"#;
+
+/// Reads hostile answers of 64 and of 256 KiB. The time for a byte must not grow with their length.
+fn hostile(criterion: &mut Criterion) {
+    let book = Book::from_texts([(PathBuf::from("lender.toml"), JOINING.to_owned())]);
+    let book = book.expect("the partner is good");
+    let source = book.seats()[0].http.as_ref().expect("it is asked over HTTP");
+    let asked = AskContext {
+        lead: offerd::ids::timed(),
+        rate_table: offerd::ids::timed(),
+        test: false,
+        now: chrono::Utc::now(),
+    };
+    let lead = lead();
+    let given = Given::of(&facts(&lead), &asked);
+    let listed = |one: &str, bytes: usize| {
+        format!(r#"{{"offers":[{}{one}]}}"#, format!("{one},").repeat(bytes / (one.len() + 1)))
+    };
+    let element = |of: fn(usize) -> String, bytes: usize| {
+        (0..).map(of).scan(0, |all, one| {
+            *all += one.len();
+            (*all < bytes).then_some(one)
+        })
+    };
+    let mut group = criterion.benchmark_group("hostile");
+    group.sample_size(10);
+    for bytes in [64 * 1024, 256 * 1024] {
+        let attributes: String = element(|nth| format!(" a{nth}=''"), bytes).collect();
+        let scopes: String = element(|nth| format!("<a xmlns:n{nth}='u:{nth}'>"), bytes).collect();
+        for (name, body) in [
+            ("numbers", listed("9", bytes)),
+            ("joined_offers", listed(r#"{"id":1,"rate":4.5}"#, bytes)),
+            ("attributes", format!("<a{attributes}/>")),
+            ("namespaces", scopes),
+            ("deep", "[".repeat(bytes)),
+        ] {
+            group.throughput(Throughput::Bytes(body.len() as u64));
+            group.bench_function(format!("{name}/{bytes}"), |bencher| {
+                bencher.iter(|| {
+                    let (headers, body) = (HeaderMap::new(), black_box(body.as_bytes()));
+                    let received = Received { status: StatusCode::OK, headers: &headers, body };
+                    source.answer(&PartnerExchange::default(), received, &given, &facts(&lead), &[]).is_ok()
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
 /// A seat with every kind of limit.
 fn limited_partner(nth: usize) -> (PathBuf, String) {
     let text = format!(
@@ -395,5 +461,5 @@ fn sealing(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, parse, eligibility, rate_table, mapping, limits, suppression, sealing);
+criterion_group!(benches, parse, eligibility, rate_table, mapping, hostile, limits, suppression, sealing);
 criterion_main!(benches);

@@ -41,6 +41,7 @@ impl Conversation<'_> {
         let taken_up = calls.taken_up(self.source)?;
         let rendered = rendered.filter(|_| taken_up.is_none());
         let mut exchange = taken_up.unwrap_or_default();
+        exchange.until = Some(self.deadline.into_std());
         exchange.callback_url = calls.callback.as_ref().map(|callback| callback.url().to_owned());
         let ended = self.converse(rendered, &mut calls, &mut exchange, seen).await;
         let ended = ended.map_err(|trouble| trouble.in_call(self.source, &exchange))?;
@@ -59,7 +60,7 @@ impl Conversation<'_> {
             let Some(reply) = answer.map_err(|trouble| calls.cause(trouble))? else { return Ok(None) };
             seen(exchange, &reply);
             let (once, awaited) = (self.source.step(exchange).once, self.source.awaited(exchange));
-            let next = self.source.take(exchange, received(&reply), self.question.given());
+            let next = self.take(exchange, &reply).await?;
             let next = next.map_err(|error| {
                 let fault = self.source.places.locate(&error);
                 self.client.wired.endpoint.judged(Some(fault.clone()));
@@ -88,6 +89,29 @@ impl Conversation<'_> {
                 calls.note(exchange, self.deadline).await?;
             }
         }
+    }
+
+    /// What follows from an answer; a long one is read on a blocking thread.
+    async fn take(
+        &self,
+        exchange: &mut PartnerExchange,
+        reply: &CallReply,
+    ) -> Result<Result<NextCall, MappingError>, AskError> {
+        let Some(reader) = self.reader else {
+            return Ok(self.source.take(exchange, received(reply), self.question.given()));
+        };
+        let (mut taken, body) = (exchange.clone(), reply.clone());
+        let read = reader.aside(reply.body.len(), move |reader| {
+            let next = reader
+                .seat
+                .http
+                .as_ref()
+                .map(|source| source.take(&mut taken, received(&body), reader.question.given()));
+            (taken, next)
+        });
+        let (taken, next) = read.await.ok_or(AskError::TimedOut)?;
+        *exchange = taken;
+        next.ok_or(AskError::TimedOut)
     }
 
     pub(super) async fn answer(

@@ -4,11 +4,13 @@
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::Utc;
 use parking_lot::Mutex;
+use tokio::sync::Semaphore;
 use tokio::task::{JoinError, spawn_blocking};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::afterwards::LateAnswerRecorder;
 use super::ask_statistics::survival::{AskEnding, Observed};
@@ -18,11 +20,21 @@ use super::question::LeadQuestion;
 use crate::rate_table::outcome::{AskFailure, NoOfferReason, Outcome};
 use offerd_partners::Seat;
 use offerd_partners::catalog::CatalogOffer;
-use offerd_partners::http::{AnswerReading, Answered, MappingError, NextCall, PartnerExchange, Received};
+use offerd_partners::http::{
+    AnswerReading, Answered, MappingError, NextCall, PartnerExchange, Received, StoredExchange,
+};
 use offerd_wire::{CallError, CallReply, LateReplyCallback};
 
 /// Answers longer than this are read on a blocking thread: their mappings may take milliseconds.
 const LONG_ANSWER: usize = 32 * 1024;
+
+/// KiB of long answers of all partners that are read at once; more wait. One takes up to 30 times its bytes.
+const READ_AT_ONCE: usize = 8 * 1024;
+
+static READING: Semaphore = Semaphore::const_new(READ_AT_ONCE);
+
+/// Longest time to read a late answer.
+const LATE_READING: Duration = Duration::from_secs(5);
 
 const KEPT: usize = 2000;
 
@@ -89,7 +101,7 @@ impl LateAsks {
     }
 
     /// A listener for the late answer to an ask whose calls are at `exchange`.
-    pub fn ear(&self, reader: AnswerReader, mut exchange: PartnerExchange) -> LateReplyCallback {
+    pub fn ear(&self, reader: AnswerReader, exchange: PartnerExchange) -> LateReplyCallback {
         let asks = self.clone();
         Box::new(move |came| {
             let (at, elapsed_us) = (Utc::now().timestamp_millis(), micros(reader.begun.elapsed()));
@@ -97,9 +109,10 @@ impl LateAsks {
             drop(tokio::spawn(async move {
                 let (test, budget_us) = (reader.question.asked.test, micros(reader.deadline - reader.begun));
                 let afterwards = reader.afterwards.clone();
-                let read = spawn_blocking(move || (reader.outcome(&mut exchange, came), exchange.progress()));
-                // A panic in a mapping is a failure.
-                let Ok((outcome, progress)) = read.await else { return };
+                let bytes = came.iter().flatten().map(|reply| reply.body.len()).sum();
+                let read =
+                    reader.read_late(bytes, exchange, move |reader, exchange| reader.outcome(exchange, came));
+                let Some((outcome, progress)) = read.await else { return };
                 let end = seen(outcome.as_ref());
                 push(&mut asks.0.lock(), KEPT, LateAsk { at, test, budget_us, elapsed_us, end });
                 if let (Some(outcome), Some(afterwards)) = (outcome, afterwards) {
@@ -108,6 +121,23 @@ impl LateAsks {
             }));
         })
     }
+}
+
+/// Reads `bytes` of input on a blocking thread, which starts once there is room for it; `None` if there is
+/// none by then.
+async fn on_thread<T: Send + 'static>(
+    bytes: usize,
+    until: Instant,
+    read: impl FnOnce() -> T + Send + 'static,
+) -> Option<Result<T, JoinError>> {
+    let permits = (bytes / 1024).clamp(1, READ_AT_ONCE) as u32;
+    let permit = timeout_at(until, READING.acquire_many(permits)).await.ok()?.ok()?;
+    let read = move || {
+        // Held until it ends, even if its caller has left.
+        let _permit = permit;
+        read()
+    };
+    Some(spawn_blocking(read).await)
 }
 
 impl AnswerReader {
@@ -122,7 +152,8 @@ impl AnswerReader {
         Self { seat, offers, question, begun: Instant::now(), deadline, afterwards }
     }
 
-    /// Reads `bytes` of input; long input on a blocking thread. `None` when the process is ending.
+    /// Reads `bytes` of input; long input on a blocking thread. `None` if that cannot begin before the
+    /// deadline, or when the process is ending.
     pub(super) async fn aside<T: Send + 'static>(
         &self,
         bytes: usize,
@@ -132,11 +163,26 @@ impl AnswerReader {
             return Some(read(self));
         }
         let reader = self.clone();
-        match spawn_blocking(move || read(&reader)).await.map_err(JoinError::try_into_panic) {
+        let read = on_thread(bytes, self.deadline, move || read(&reader));
+        match read.await?.map_err(JoinError::try_into_panic) {
             Ok(read) => Some(read),
             Err(Ok(panic)) => resume_unwind(panic),
             Err(Err(_)) => None,
         }
+    }
+
+    /// Reads `bytes` that came after the deadline, on a blocking thread, with the progress of the calls.
+    /// `None` also after a panic in a mapping.
+    pub(super) async fn read_late<T: Send + 'static>(
+        self,
+        bytes: usize,
+        mut exchange: PartnerExchange,
+        read: impl FnOnce(&Self, &mut PartnerExchange) -> T + Send + 'static,
+    ) -> Option<(T, StoredExchange)> {
+        let until = Instant::now() + LATE_READING;
+        exchange.until = Some(until.into_std());
+        let read = on_thread(bytes, until, move || (read(&self, &mut exchange), exchange.progress()));
+        read.await?.ok()
     }
 
     pub(super) fn offers(&self) -> Vec<&CatalogOffer> {
@@ -200,5 +246,22 @@ impl AnswerReader {
             Ok(None) if exchange.progress().step == step => CallbackVerdict::Waits,
             Ok(_) => CallbackVerdict::Taken,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What cannot be stopped is not started.
+    #[tokio::test]
+    async fn no_answer_is_read_after_its_deadline_while_others_take_the_room() {
+        let others = READING.acquire_many(READ_AT_ONCE as u32).await.unwrap();
+        for bytes in [1, 256 * 1024, usize::MAX] {
+            assert!(on_thread(bytes, Instant::now(), || ()).await.is_none(), "{bytes}");
+        }
+        drop(others);
+        let read = on_thread(usize::MAX, Instant::now() + LATE_READING, || READING.available_permits()).await;
+        assert_eq!(read.unwrap().unwrap(), 0);
     }
 }

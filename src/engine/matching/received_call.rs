@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use metrics::counter;
-use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 use tracing::info;
 use uuid::Uuid;
@@ -78,13 +77,14 @@ async fn keep_late(
         }
     }
     let unanswered = unanswered(engine, &table, position, seat)?;
-    let Some((mut exchange, reader)) = unanswered else { return Ok(CallbackResult::Late) };
+    let Some((exchange, reader)) = unanswered else { return Ok(CallbackResult::Late) };
     if !is_signed {
         return Ok(CallbackResult::Unsigned);
     }
     let reply = reply(heard(called));
-    let read = spawn_blocking(move || (reader.late(&mut exchange, &reply), exchange.progress()));
-    if let Ok((Some(outcome), progress)) = read.await {
+    let read =
+        reader.read_late(reply.body.len(), exchange, move |reader, exchange| reader.late(exchange, &reply));
+    if let Some((Some(outcome), progress)) = read.await {
         let (records, is_event) = (engine.records.clone(), source.late_is_event);
         let afterwards = LateAnswerRecorder { records, table: table_uuid, seat: position, is_event };
         afterwards.came_late(outcome, progress).await;

@@ -24,6 +24,7 @@ use super::source::HttpSource;
 use super::step::BodyMapping;
 use super::truth::{plain, truth_of};
 use super::undeclared;
+use super::work;
 use crate::catalog::{CatalogOffer, Unfit};
 use crate::truth::says_nothing;
 use crate::{Facts, Quote};
@@ -400,7 +401,10 @@ impl HttpSource {
     ) -> Result<AnswerReading, MappingError> {
         let mut absent = Vec::new();
         let (mut quotes, mut dropped, mut failures) = (Vec::new(), Vec::new(), Vec::new());
-        for (position, (offer, outer)) in list.into_iter().enumerate() {
+        let most = self.answer.max_offers;
+        let is_longer = list.len() > most;
+        for (position, (offer, outer)) in list.into_iter().take(most).enumerate() {
+            work::charge_run(context).map_err(|error| MappingError::of("answer.offer", &error, &[]))?;
             let context = minijinja::context! { offer, outer, ..context.clone() };
             let quote = match self.answer.figures(position, &context, facts, &mut absent) {
                 Ok(figures) => figures.quote(offers, &self.answer.keys),
@@ -428,6 +432,10 @@ impl HttpSource {
             }
             None => Answered::Offers(quotes),
         };
+        if is_longer {
+            let fault = format!("it stands behind the first {most}, and `answer.max_offers` is {most}");
+            dropped.push(Unfit { position: most, ..fault.into() });
+        }
         Ok(AnswerReading { dropped, absent, ..answered.into() })
     }
 }

@@ -11,6 +11,7 @@ use super::document::leaf;
 use super::expression::Expression;
 use super::mapping_error::MappingError;
 use super::truth::own_text;
+use super::work;
 use crate::Facts;
 use crate::catalog::{AnsweredFigure, AnsweredFigures, MoneyRules, Unfit};
 use offerd_model::RejectReason;
@@ -23,6 +24,8 @@ pub struct AnswerMapping {
     /// The API's decline reasons by the partner's own.
     pub(super) reasons: BTreeMap<String, RejectReason>,
     pub(super) offers: Expression,
+    /// Maximum number of offers read of one answer.
+    pub(super) max_offers: usize,
     /// Whether an answer without a list of offers is a decline.
     pub(super) empty_declines: bool,
     pub(super) inner: Option<Expression>,
@@ -51,14 +54,16 @@ impl AnswerMapping {
         said.into_iter().flatten().chain(self.offer.iter().map(|figure| &figure.expression))
     }
 
-    /// The offers of an answer, XML or not; empty if the partner has none. The inner error describes what
-    /// stands in place of the list, so that the answer's meaning is unknown.
+    /// The offers of an answer, XML or not; empty if the partner has none, and one more than may be read if
+    /// it has too many. The inner error describes what stands in place of the list, so that the answer's
+    /// meaning is unknown.
     pub(super) fn listed(
         &self,
         context: &Mapped,
         xml: bool,
     ) -> Result<Result<Vec<ListedOffer>, AbsentMapping>, MappingError> {
-        let outermost = match elements(&self.offers, context, xml)? {
+        let most = self.max_offers + 1;
+        let outermost = match elements(&self.offers, context, xml, most)? {
             Ok(elements) => elements,
             Err(absent) => return Ok(Err(absent)),
         };
@@ -68,7 +73,10 @@ impl AnswerMapping {
         let mut offers = Vec::new();
         for (nth, outer) in outermost.into_iter().enumerate() {
             let context = minijinja::context! { offer => outer.clone(), ..context.clone() };
-            match elements(inner, &context, xml)? {
+            if offers.len() >= most {
+                break;
+            }
+            match elements(inner, &context, xml, most - offers.len())? {
                 Ok(elements) => {
                     offers.extend(elements.into_iter().map(|offer| (offer, Some(outer.clone()))));
                 }
@@ -89,6 +97,8 @@ impl AnswerMapping {
         let mut figures = AnsweredFigures::under(Arc::clone(&self.money), facts);
         for FigureMapping { figure, expression } in &self.offer {
             let value = expression.run(context)?;
+            let paid = work::charge_figure(context, &value);
+            paid.map_err(|error| MappingError::of(&expression.key, &error, &[]))?;
             // A computed value may be undefined on purpose; a plain lookup was expected to find something.
             let is_new = !absent.iter().any(|known| known.key == expression.key);
             if value.is_undefined() && expression.path().is_some() && is_new {
@@ -121,11 +131,12 @@ pub(super) fn given(value: &Mapped) -> Option<Value> {
     }
 }
 
-/// The elements of the list that an expression yields, or a description of the missing list.
+/// At most so many elements of the list that an expression yields, or a description of the missing list.
 fn elements(
     expression: &Expression,
     context: &Mapped,
     xml: bool,
+    most: usize,
 ) -> Result<Result<Vec<Mapped>, AbsentMapping>, MappingError> {
     let list = expression.run(context)?;
     Ok(Ok(match list.kind() {
@@ -136,7 +147,7 @@ fn elements(
         ValueKind::Map if own_text(&list).is_some_and(|text| text.as_str() == Some("")) => Vec::new(),
         // In XML a list of one is no list.
         ValueKind::Map => vec![list],
-        ValueKind::Seq | ValueKind::Iterable => list.try_iter().into_iter().flatten().collect(),
+        ValueKind::Seq | ValueKind::Iterable => list.try_iter().into_iter().flatten().take(most).collect(),
         _ => return Err(MappingError::new(&expression.key, "is no list")),
     }))
 }

@@ -9,6 +9,7 @@ use minijinja::{Environment, Error, State, tests as of_jinja};
 
 use super::mapping_error::own_words;
 use super::truth::{plain, says_nothing, truth_of};
+use super::work;
 
 /// The filter of comparisons: `a < b` is `(a)|compared('a < b', '<', b)`.
 pub(super) const FILTER: &str = "compared";
@@ -33,7 +34,8 @@ pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_test("false", |value: &Value| says(value, false));
     for (operator, names) in TESTS {
         for name in names {
-            environment.add_test(*name, move |state: &State, left: &Value, right: &Value| {
+            environment.add_test(*name, move |state: &mut State, left: &Value, right: &Value| {
+                pay(state, left, operator, right)?;
                 holds(state, left, operator, right).map_err(|wrong| fault(name, wrong))
             });
         }
@@ -41,10 +43,11 @@ pub(super) fn add_to(environment: &mut Environment<'static>) {
 }
 
 /// Whether each comparison of a chain such as `600 <= offer.score < 700` holds; `text` is how it is written.
-fn compared(state: &State, left: &Value, text: &str, chain: Rest<Value>) -> Result<bool, Error> {
+fn compared(state: &mut State, left: &Value, text: &str, chain: Rest<Value>) -> Result<bool, Error> {
     let mut left = left;
     for pair in chain.chunks_exact(2) {
         let operator = pair[0].as_str().unwrap_or_default();
+        pay(state, left, operator, &pair[1])?;
         let holds = match holds(state, left, operator, &pair[1]) {
             // The whole answer may be a text of one word, or a table.
             Err(wrong) if wrong.ends_with(SHAPES) && is_of_whole(text) => operator == "!=",
@@ -83,6 +86,17 @@ fn holds(state: &State, left: &Value, operator: &str, right: &Value) -> Result<b
         ">" => ordered(left, right)?.is_gt(),
         _ => ordered(left, right)?.is_ge(),
     })
+}
+
+/// Pays for a search in a list or a text, and for the equality of lists and tables.
+fn pay(state: &mut State, left: &Value, operator: &str, right: &Value) -> Result<(), Error> {
+    use ValueKind::{Iterable, Map, Seq};
+    match (left.kind(), right.kind()) {
+        (_, Map) if operator.ends_with("in") => Ok(()),
+        _ if operator.ends_with("in") => work::charge(state, work::size(right)),
+        (Seq | Iterable | Map, Seq | Iterable | Map) => work::weigh(state, left).map(drop),
+        _ => Ok(()),
+    }
 }
 
 fn is_in(state: &State, value: &Value, list: &Value) -> bool {

@@ -9,10 +9,12 @@ use std::ops::Range;
 use minijinja::value::Value;
 use minijinja::{Environment, Error};
 
+use super::bounds::{FACTOR, JOINED, PART};
 use super::comparison;
 use super::filters::ADDEND;
 use super::mapping_error::own_words;
 use super::truth::{says_nothing, truth_of};
+use super::work::{self, SETTLED};
 use crate::truth::truth;
 
 const FILTER: &str = "unless_no";
@@ -43,6 +45,16 @@ pub(super) const WORDS: [&str; 14] =
 
 /// Offset and text of a word, a quoted text or an operator.
 pub(super) type ConditionToken<'t> = (usize, &'t str);
+
+/// How a tag begins, and its tokens.
+pub(super) type Tag<'t> = (&'static str, Vec<ConditionToken<'t>>);
+
+/// Whether a word may make an expression deeper.
+pub(super) fn nests(word: &str) -> bool {
+    let is_sign = word.starts_with(|first: char| first.is_ascii_punctuation() && !"_'\"".contains(first));
+    let is_of_list = [",", ":", ")", "]", "}"].contains(&word);
+    is_sign && !is_of_list || ["not", "and", "or", "if", "else", "in", "is"].contains(&word)
+}
 
 pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.add_filter(FILTER, unless_no);
@@ -90,6 +102,11 @@ pub(super) fn reach(expression: &str) -> (bool, bool) {
     (names_status, names_part && !names_whole && !names_status)
 }
 
+/// An expression or a template with bounds alone, which takes samples for what they are.
+pub(super) fn bounded(text: &str, tags: Vec<Tag<'_>>) -> String {
+    Marking { is_bound: true, ..Marking::of(text) }.tags(tags).marked()
+}
+
 /// An expression with its conditions marked.
 pub(super) fn marked(expression: &str) -> String {
     let mut marking = Marking::of(expression);
@@ -100,8 +117,12 @@ pub(super) fn marked(expression: &str) -> String {
 
 /// Marks the conditions in the tags of a template.
 pub(super) fn marked_template(template: &str) -> String {
-    let mut marking = Marking::of(template);
-    let mut at = 0;
+    Marking::of(template).tags(tags(template)).marked()
+}
+
+/// The tags of a template.
+pub(super) fn tags(template: &str) -> Vec<Tag<'_>> {
+    let (mut tags, mut at) = (Vec::new(), 0);
     while let Some((begin, kind)) = next_tag(template, at) {
         let end = match kind {
             "{#" => {
@@ -113,14 +134,12 @@ pub(super) fn marked_template(template: &str) -> String {
         };
         let code = begin + kind.len();
         let code = code + usize::from(template[code..].starts_with(['-', '+']));
-        (marking.tokens, at) = tokens(template, code, Some(end));
-        match marking.word(0) {
-            "raw" if kind == "{%" => at = end_of_raw(template, at),
-            _ if kind == "{%" => marking.statement(),
-            _ => marking.operands(0..marking.tokens.len(), false),
-        }
+        let (tokens, after) = tokens(template, code, Some(end));
+        let is_raw = kind == "{%" && tokens.first().is_some_and(|(_, word)| *word == "raw");
+        at = if is_raw { end_of_raw(template, after) } else { after };
+        tags.extend((!is_raw).then_some((kind, tokens)));
     }
-    marking.marked()
+    tags
 }
 
 /// Offset and opening of the next tag or comment.
@@ -189,11 +208,26 @@ struct Marking<'t> {
     ours: BTreeSet<&'t str>,
     /// New texts of ranges, which are empty where a text is inserted.
     marks: Vec<(Range<usize>, String)>,
+    /// Whether only bounds are marked.
+    is_bound: bool,
 }
 
 impl<'t> Marking<'t> {
     fn of(text: &'t str) -> Self {
-        Self { text, tokens: Vec::new(), ours: BTreeSet::from(["lead", "secret"]), marks: Vec::new() }
+        let ours = BTreeSet::from(["lead", "secret"]);
+        Self { text, tokens: Vec::new(), ours, marks: Vec::new(), is_bound: false }
+    }
+
+    /// Marks the tags of a template, or an expression as one of them.
+    fn tags(mut self, tags: Vec<Tag<'t>>) -> Self {
+        for (kind, tokens) in tags {
+            self.tokens = tokens;
+            match kind {
+                "{%" => self.statement(),
+                _ => self.operands(0..self.tokens.len(), false),
+            }
+        }
+        self
     }
 
     /// The text with the marks.
@@ -259,12 +293,19 @@ impl<'t> Marking<'t> {
                 self.operands(within + 1..end, false);
             }
             "set" | "with" => {
-                let mut names = 1;
+                let (mut names, mut settled) = (1, Vec::new());
                 while let Some(assigns) = (names..end).find(|nth| self.word(*nth) == "=") {
                     self.bind(names..assigns, assigns + 1..end);
-                    names = self.next_pair(assigns + 1, end);
+                    let is_one = self.word(0) == "set";
+                    names = if is_one { end } else { self.next_pair(assigns + 1, end).min(end) };
+                    settled.push(assigns + 1..names);
                 }
                 self.operands(1..end, false);
+                for value in settled.into_iter().filter(|value| !value.is_empty()) {
+                    let Range { start, end } = self.span(value);
+                    self.marks.insert(0, (start..start, "(".to_owned()));
+                    self.insert(end, format!(")|{SETTLED}"));
+                }
             }
             "if" | "elif" => self.operands(1..end, true),
             _ => self.operands(1..end, false),
@@ -366,16 +407,25 @@ impl<'t> Marking<'t> {
                 operators.push(operator);
             } else if COMPUTING.contains(&self.word(at)) {
                 from = at + 1;
-            } else if self.word(at) == "|" && self.converts(at + 1) {
-                let mark = format!("(of={})", self.quoted(from..at + 2));
-                self.insert(self.span(at..at + 2).end, mark);
+            } else if self.word(at) == "|" {
+                if let Some(payer) = work::payer(self.word(at + 1), self.word(at + 3)) {
+                    self.insert(self.tokens[at].0, format!("|{payer}"));
+                }
+                if !self.is_bound && self.converts(at + 1) {
+                    let mark = format!("(of={})", self.quoted(from..at + 2));
+                    self.insert(self.span(at..at + 2).end, mark);
+                }
             }
             is_tested |= self.word(at) == "is" && !self.is_named(at);
             at += 1;
         }
         let is_text_perhaps = is_condition && !is_group && !is_tested && operators.is_empty();
         self.addends(of.clone());
+        self.joins(of.clone());
         let Range { start, end } = self.span(of.clone());
+        if self.is_bound {
+            return;
+        }
         if !operators.is_empty() {
             // What Jinja compares alike is left to it, which is faster.
             if !self.is_alike(&of, &operators) {
@@ -391,7 +441,7 @@ impl<'t> Marking<'t> {
     fn addends(&mut self, of: Range<usize>) {
         let is_joined =
             |nth: usize| self.word(nth) == "+" && [nth - 1, nth + 1].iter().any(|at| self.is_quoted(*at));
-        let sum = if (of.start + 1..of.end).any(is_joined) { "*" } else { "+" };
+        let of_sum = if self.is_bound || (of.start + 1..of.end).any(is_joined) { PART } else { ADDEND };
         let (mut begin, mut before, mut at) = (of.start, "", of.start);
         while at <= of.end {
             let word = if at < of.end { self.word(at) } else { "" };
@@ -400,12 +450,39 @@ impl<'t> Marking<'t> {
             if word.is_empty() || divides {
                 let is_number = self.word(begin).starts_with(|first: char| first.is_ascii_digit())
                     || at > begin + 2 && self.word(at - 2) == "|" && self.converts(at - 1);
-                let is_computed = before == sum || [before, word].contains(&"*");
-                let is_word = at == begin + 1 && self.is_quoted(begin);
-                if begin < at && is_computed && !is_number && !is_word {
-                    self.insert(self.span(begin..at).end, format!("|{ADDEND}"));
+                let of_both = [before, word];
+                let filter = if of_both.contains(&"*") { FACTOR } else { of_sum };
+                let is_word = at == begin + 1 && self.is_quoted(begin) && filter != FACTOR;
+                if begin < at && (before == "+" || filter == FACTOR) && !is_number && !is_word {
+                    self.insert(self.span(begin..at).end, format!("|{filter}"));
                 }
                 (begin, before) = (at + 1, word);
+            }
+            at = if self.opens(at) { self.closing(at) } else { at } + 1;
+        }
+    }
+
+    /// Makes one call of each chain of `~`.
+    fn joins(&mut self, of: Range<usize>) {
+        let (mut begin, mut signs, mut at) = (of.start, Vec::new(), of.start);
+        while at <= of.end {
+            let word = if at < of.end { self.word(at) } else { "" };
+            let is_sign = at > begin && !COMPUTING.contains(&self.word(at - 1));
+            if word == "~" {
+                signs.push(at);
+            } else if word.is_empty() || ["+", "-"].contains(&word) && is_sign || self.comparing(at) > 0 {
+                let mut call = format!(")|{JOINED}(");
+                if !signs.is_empty() && begin < at {
+                    let Range { start, end } = self.span(begin..at);
+                    self.insert(start, "(");
+                    for sign in signs.drain(..) {
+                        self.marks
+                            .push((self.span(sign..sign + 1), std::mem::replace(&mut call, ", ".to_owned())));
+                    }
+                    self.insert(end, ")");
+                }
+                at += self.comparing(at).saturating_sub(1);
+                begin = at + 1;
             }
             at = if self.opens(at) { self.closing(at) } else { at } + 1;
         }
@@ -481,19 +558,19 @@ mod tests {
             "«offer.a» or offer.b",
             "1 if («response.a» and «response.b») else 2",
             "1 if (lead.a and «response.b») else response.c",
-            "not «response.Offer[0].X» and not «response['X']» or «response.a['b c'].d|lower» or response.e",
-            "not «(response.a ~ response.b)|trim»",
+            "not «response.Offer[0].X» and not «response['X']» or «response.a['b c'].d|default» or response.e",
+            "not «(response.a - response.b)|default»",
             "«f(«response.a» or response.b)[1:2]» and response.c|default(«response.d» or 1, x=«response.e» or 2)",
             "{'a': «response.a» or 1, 'b': 2 if «response.b» else 3}",
             "not response.a is defined and response.b is not none",
             "offer.fee",
-            "'if x' ~ offer.fee",
-            r"'it\'s not' ~ offer.fee",
+            "'if x' - offer.fee",
+            r"'it\'s not' - offer.fee",
             "1 if response.a is defined else offer.b",
             "response.if.not.or",
             // A person may be called No.
             "lead.personalInformation.lastName or ''",
-            "not lead.personalInformation['lastName']|trim and secret.key",
+            "not lead.personalInformation['lastName']|default and secret.key",
         ] {
             let wanted = text.replace('«', "(").replace('»', MARK);
             assert_eq!(marked(&text.replace(['«', '»'], "")), wanted);
@@ -510,14 +587,20 @@ mod tests {
             ("a is not in(b) or a.in", "(a is not in(b) or a.in".trim_start_matches('(')),
             ("1 + a.b|float / 2", "1 + a.b|float(of='a.b|float') / 2"),
             ("a|int(0)", "a|int(0)"),
-            ("a + b.c|x - d", "a + b.c|x|addend - d"),
-            ("a.b[c + d] * 2 ~ e", "a.b[c + d|addend]|addend * 2 ~ e"),
+            ("a + b.c|x - d", "a + b.c|weighed|x|addend - d"),
+            ("a.b[c + d] * 2 ~ e", "(a.b[c + d|addend]|factor * 2 )|joined( e)"),
             ("2*-a + b|float", "2*-a + b|float(of='b|float')"),
             ("a+b==c", "(a+b|addend)|compared('a+b==c', '==', c)"),
-            ("(a + '5') if b * c is none", "(a + '5'|addend) if b|addend * c|addend is none"),
-            ("'x' * 3 + a + b", "'x' * 3 + a|addend + b|addend"),
+            ("(a + '5') if b * c is none", "(a + '5'|addend) if b|factor * c|factor is none"),
+            ("'x' * 3 + a + b", "'x'|factor * 3 + a|addend + b|addend"),
+            (
+                "a ~ -1 ~ b+c ~ d == e",
+                "((a )|joined( -1 ,  b)+(c|addend )|joined( d) )|compared('a ~ -1 ~ b+c ~ d == e', '==',  e)",
+            ),
+            ("a|map('x')|first", "a|weighed|map('x')|first"),
+            ("a|map(attribute='x')|sort", "a|counted|map(attribute='x')|weighed|sort"),
             // A word says that texts are joined.
-            ("'/' + a + b", "'/' + a + b"),
+            ("'/' + a + b", "'/' + a|part + b|part"),
             // Jinja compares alike.
             ("lead.a == 'refinance'", "lead.a == 'refinance'"),
             ("lead.a == 'no'", "(lead.a )|compared('lead.a == \\'no\\'', '==',  'no')"),

@@ -199,6 +199,8 @@ table! {
         own: Option<Own>,
         /// Maximum size of an offer's own texts in bytes; 16 KiB when absent. A longer offer is not shown.
         max_text_bytes: usize = count(1024, 65_536) => or(MoneyRules::MAX_TEXT_BYTES),
+        /// Maximum number of offers read of one answer; 1000 when absent. Those behind them are not shown.
+        max_offers: usize = count(1, 10_000) => or(1000),
         /// Minimum and maximum by name of a figure, `apr` among them; an offer out of bounds is not shown.
         bounds: BTreeMap<String, Range> => optional,
         /// Maximum APR in percent by the lead's state (`{ NY = 25.0 }`), for a mortgage by the property's

@@ -1,6 +1,7 @@
 //! Parses the body of an answer: JSON as it is, XML as tables and texts, anything else as a text.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use memchr::memmem;
@@ -10,10 +11,16 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::json_fault::{is_document, no_json, wrapped};
-use super::parsed::{NIL, Parsed, TEXT, is_nil};
+use super::parsed::{NIL, NODES, Parsed, TEXT, TOO_MANY, is_nil};
 
-/// Maximum number of elements and attributes of an XML answer.
-const NODES: u32 = 100_000;
+/// Maximum number of attributes of one element. The parser compares each with all others.
+const ATTRIBUTES: usize = 1_000;
+
+/// Maximum number of pairs of namespaces that the parser compares for each byte of a document.
+const NAMESPACE_PAIRS: usize = 100;
+
+/// So many namespaces are never too many.
+const NAMESPACES: usize = 32;
 
 const DEPTH: usize = 64;
 
@@ -62,8 +69,10 @@ pub fn read(
             read.map_err(|error| error.to_string())?.0
         }
         Format::Json => {
-            let read = serde_json::from_str::<Parsed>(text)
-                .or_else(|error| serde_json::from_str(&mended(text)).map_err(|_| error));
+            let read = serde_json::from_str::<Parsed>(text).or_else(|error| {
+                let again = serde_json::from_str(&mended(text));
+                again.map_err(|again| if again.to_string().starts_with(TOO_MANY) { again } else { error })
+            });
             read.map_err(|error| no_json(&error, text))?.0
         }
         Format::Text => Mapped::from(text),
@@ -228,7 +237,35 @@ pub(super) fn declared(body: &[u8]) -> Option<&str> {
     label.as_str().split(quote).next()
 }
 
+/// Refuses XML that would take the parser time by the square of its length.
+fn parses_in_time(text: &str) -> Result<(), String> {
+    // No value of an attribute holds a `<`.
+    let attributes = |tag: &str| {
+        let values = tag.split('=').skip(1);
+        values.filter(|value| value.trim_ascii_start().starts_with(['"', '\''])).count()
+    };
+    let mut all = 0;
+    for tag in text.split('<').filter(|tag| !tag.starts_with('!')) {
+        let found = attributes(tag);
+        all += found;
+        if found > ATTRIBUTES {
+            return Err(format!("has an element with more than {ATTRIBUTES} attributes"));
+        }
+    }
+    let declared = text.match_indices("xmlns").map(|(at, _)| text[at..].split(['=', ' ', '>']).next());
+    let (times, names) = (declared.clone().count(), declared.collect::<BTreeSet<_>>().len());
+    let most = text.len().saturating_mul(NAMESPACE_PAIRS);
+    if names > NAMESPACES && names.saturating_mul(names).saturating_mul(times) > most {
+        return Err("declares too many XML namespaces".to_owned());
+    }
+    match all > NODES as usize {
+        true => Err(TOO_MANY.to_owned()),
+        false => Ok(()),
+    }
+}
+
 fn xml(text: &str, is_html: bool, named: impl Fn(&str) -> bool + Copy) -> Result<Value, String> {
+    parses_in_time(text)?;
     let parsed = |allow_dtd| {
         let options = ParsingOptions { allow_dtd, nodes_limit: NODES, ..ParsingOptions::default() };
         Document::parse_with_options(text, options)
@@ -261,7 +298,7 @@ fn no_xml(error: &Error, text: &str, is_html: bool) -> String {
     let place = format!("line {}, column {}", error.pos().row, error.pos().col);
     let ends_in_tag = || text.rfind('<').is_some_and(|last| !text[last..].contains('>'));
     match error {
-        Error::NodesLimitReached => format!("has more than {NODES} elements and attributes"),
+        Error::NodesLimitReached => TOO_MANY.to_owned(),
         Error::DtdDetected => {
             "declares entities, which offerd does not expand: the partner must send XML without `<!ENTITY`"
                 .to_owned()
@@ -405,6 +442,37 @@ mod tests {
                 assert!(fault.starts_with("is cut off: "), "{}: {fault}", &whole[..end]);
             }
             assert!(read(None, whole.as_bytes(), |_| false).is_ok());
+        }
+    }
+
+    /// Each would take time by the square of its length, or memory by many times it.
+    #[test]
+    fn what_costs_more_than_its_length_is_refused() {
+        let times = |count: usize, one: fn(usize) -> String| (0..count).map(one).collect::<String>();
+        let attributes = |count| format!("<a {}/>", times(count, |nth| format!("b{nth}=\"\" ")));
+        let scopes = |count| {
+            let begin = times(count, |nth| format!("<a xmlns:n{nth}='u:{nth}'>"));
+            format!("<r>{begin}{}</r>", "</a>".repeat(count))
+        };
+        let many = "has more than 100000 values";
+        for (body, fault) in [
+            (attributes(1000), None),
+            (attributes(1001), Some("has an element with more than 1000 attributes")),
+            (attributes(90_000), Some("has an element with more than 1000 attributes")),
+            (format!("<r>{}</r>", "<a b='' c = \"\"/>".repeat(33_000)), None),
+            (format!("<r>{}</r>", "<a b='' c = \"\"/>".repeat(33_400)), Some(many)),
+            (format!("<r>{}</r>", "<a/>".repeat(100_000)), Some(many)),
+            (scopes(40), None),
+            (scopes(5_000), Some("declares too many XML namespaces")),
+            (format!("<r>{}</r>", "<x:a xmlns:x='urn:x'/>".repeat(40_000)), None),
+            (format!("[{}0]", "0,".repeat(99_998)), None),
+            (format!("[{}0]", "0,".repeat(99_999)), Some(many)),
+            (format!("{{\"offers\":[{}9]}}", "9,".repeat(128_000)), Some(many)),
+            (format!("[{}{{}}]", "{\"a\":\"\\ud83d\"},".repeat(50_000)), Some(many)),
+        ] {
+            let found = read(None, body.as_bytes(), |_| true).err();
+            let is_so = found.as_deref().map(|found| fault.is_some_and(|fault| found.starts_with(fault)));
+            assert_eq!(is_so, fault.map(|_| true), "{}… {found:?}", &body[..40]);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The sequence of calls of an ask: which call comes next, and which values earlier answers leave for it.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 use hyper::HeaderMap;
@@ -31,6 +31,8 @@ pub struct PartnerExchange {
     pub bid: Option<f64>,
     /// URL at which the partner may call back.
     pub callback_url: Option<String>,
+    /// When reading an answer ends, finished or not.
+    pub until: Option<Instant>,
 }
 
 /// How an answer by callback arrives.
@@ -95,6 +97,7 @@ impl HttpSource {
             kept,
             bid: progress.bid,
             callback_url: None,
+            until: None,
         })
     }
 

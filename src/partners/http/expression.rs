@@ -18,6 +18,7 @@ use super::plain::Plain;
 use super::signing;
 use super::specimen;
 use super::truth::{plain, says_nothing, truth_of};
+use super::work;
 use super::xml::{self, sent};
 use offerd_base::declaration::{did_you_mean, nearest};
 
@@ -92,12 +93,23 @@ impl Expression {
     }
 
     fn compile_as(text: &str, marked: fn(&str) -> String) -> Result<Self, String> {
+        let tags = vec![("{{", conditions::tokens(text, 0, None).0)];
+        if let Some(fault) = bounds::fault(text, &tags, false) {
+            return Err(fault);
+        }
         // The original text goes first, so that a fault quotes the words of the file.
         let compiled = |text: String| ENVIRONMENT.compile_expression_owned(text).map_err(syntax);
+        compiled(text.to_owned())?;
         let (names_status, needs_table) = conditions::reach(text);
-        let (key, plain) = (String::new(), compiled(text.to_owned())?);
-        let mut expression =
-            Self { key, text: text.to_owned(), names_status, needs_table, compiled: plain, plain: None };
+        let (key, compiled_first) = (String::new(), compiled(conditions::bounded(text, tags))?);
+        let mut expression = Self {
+            key,
+            text: text.to_owned(),
+            names_status,
+            needs_table,
+            compiled: compiled_first,
+            plain: None,
+        };
         // Comparisons of samples are no faults, so the marks come later.
         for context in [empty(), specimen::context()] {
             never_right(&expression.eval(context).err())?;
@@ -143,7 +155,7 @@ impl Expression {
 
     pub(super) fn run_by_engine(&self, context: &Value) -> Result<Value, MappingError> {
         let failed = |error| MappingError::of(&self.key, &error, &not_given(&self.variables(), context));
-        self.eval(context.clone()).map_err(failed)
+        work::charge_run(context).and_then(|()| self.eval(context.clone())).map_err(failed)
     }
 
     #[cfg(test)]
@@ -247,7 +259,12 @@ impl TextTemplate {
             xml::add_to(&mut environment);
         }
         environment.set_auto_escape_callback(move |_| escape.clone());
+        let tags = conditions::tags(text);
+        if let Some(fault) = bounds::fault(text, &tags, true) {
+            return Err(fault);
+        }
         environment.add_template_owned(TEMPLATE, text.to_owned()).map_err(syntax)?;
+        environment.add_template_owned(TEMPLATE, conditions::bounded(text, tags)).map_err(syntax)?;
         let mut template = Self { key: String::new(), environment, fixed: None };
         // As for expressions, the marks come later.
         for context in [empty(), specimen::context()] {
@@ -335,6 +352,7 @@ fn environment() -> Environment<'static> {
     comparison::add_to(&mut environment);
     moment::add_to(&mut environment);
     signing::add_to(&mut environment);
+    work::add_to(&mut environment);
     environment
 }
 
@@ -583,8 +601,9 @@ mod tests {
         // Trial runs at compile time are bounded, too.
         let error = endless.unwrap().run(&empty()).unwrap_err();
         assert!(error.cause.starts_with(&ErrorKind::OutOfFuel.to_string()), "{error}");
-        let long = TextTemplate::compile("{{ 'x' * 2000000 }}", AutoEscape::None).unwrap();
-        assert!(long.run(&empty()).unwrap_err().cause.contains("bytes"));
+        let long =
+            TextTemplate::compile("{{ range(99999)|join('longer than that') }}", AutoEscape::None).unwrap();
+        assert!(long.run(&empty()).unwrap_err().in_full().contains("bytes"));
     }
 
     #[test]

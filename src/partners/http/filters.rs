@@ -7,6 +7,7 @@ use std::sync::Arc;
 use minijinja::value::{Kwargs, Rest, Value, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, State, filters};
 
+use super::bounds;
 use super::comparison::{described, number};
 use super::conditions::something;
 use super::mapping_error::own_words;
@@ -150,7 +151,7 @@ fn convertible(value: &Value, named: &Kwargs, is_lenient: bool) -> Result<Result
 /// Any value but a text, which a sum joins and a product repeats.
 fn addend(value: &Value) -> Result<Value, Error> {
     let value = plain(value);
-    if value.kind() == ValueKind::String { Err(own_words(ADDS_TEXT)) } else { Ok(value) }
+    if value.kind() == ValueKind::String { Err(own_words(ADDS_TEXT)) } else { bounds::part(&value) }
 }
 
 /// `"(206) 555-0100"|digits` is `2065550100`.

@@ -3,6 +3,8 @@
 use serde::de::IgnoredAny;
 use serde_json::Error;
 
+use super::parsed::TOO_MANY;
+
 /// What stands where JSON has a value or a name, by its first letters.
 const FOREIGN: [(&str, &str); 6] = [
     ("//", "a comment"),
@@ -35,6 +37,9 @@ pub(super) fn no_json(error: &Error, text: &str) -> String {
     let rest = text.get(at..).unwrap_or_default();
     if said.starts_with("number out of range") {
         return format!("has a number at {place} that is too large: it must be less than 1.8e308");
+    }
+    if said.starts_with(TOO_MANY) {
+        return TOO_MANY.to_owned();
     }
     if said.starts_with("recursion limit exceeded") {
         return format!("nests deeper than 127 objects and lists, at {place}");

@@ -548,7 +548,19 @@ impl Mappings<'_, '_> {
         let empty_declines = declared.empty == Some(Empty::Declines);
         let money = Arc::new(self.money_rules());
         let offers = offers?;
-        Some(AnswerMapping { error, declined, reasons, offers, empty_declines, inner, offer, keys, money })
+        let max_offers = declared.max_offers;
+        Some(AnswerMapping {
+            error,
+            declined,
+            reasons,
+            offers,
+            max_offers,
+            empty_declines,
+            inner,
+            offer,
+            keys,
+            money,
+        })
     }
 
     /// Checks that literal decline reasons are those of the API or of `answer.reasons`, and warns of an

@@ -57,6 +57,7 @@ mod step;
 mod truth;
 pub mod undeclared;
 pub mod withheld;
+mod work;
 mod xml;
 
 pub use answer::{AnswerReading, Answered, Received};

@@ -1,14 +1,18 @@
 //! Values of JSON and XML as mappings see them. What cannot be read exactly is an error of the mapping that
 //! uses it, and of no other.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use minijinja::value::{Enumerator, Object, Value as Mapped};
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::mapping_error::own_words;
+
+/// Maximum number of values of an answer: of XML, its elements and attributes.
+pub(super) const NODES: u32 = 100_000;
 
 /// Key of an element's own text, if it also has elements or attributes.
 pub const TEXT: &str = "#text";
@@ -28,15 +32,32 @@ const TWICE: &str = "finds a name that stands twice in one object of the answer,
 /// A value that a document holds.
 pub(super) struct Parsed(pub(super) Mapped);
 
+/// What a document with more values than [`NODES`] is.
+pub(super) const TOO_MANY: &str = "has more than 100000 values: the partner must send fewer";
+
 impl<'de> Deserialize<'de> for Parsed {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(ParsedVisitor).map(Self)
+        ParsedVisitor(&Cell::new(0)).deserialize(from).map(Self)
     }
 }
 
-struct ParsedVisitor;
+/// Reads a value, and counts all values of the document.
+#[derive(Clone, Copy)]
+struct ParsedVisitor<'c>(&'c Cell<u32>);
 
-impl<'de> Visitor<'de> for ParsedVisitor {
+impl<'de> DeserializeSeed<'de> for ParsedVisitor<'_> {
+    type Value = Mapped;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Mapped, D::Error> {
+        self.0.set(self.0.get() + 1);
+        if self.0.get() > NODES {
+            return Err(D::Error::custom(TOO_MANY));
+        }
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ParsedVisitor<'_> {
     type Value = Mapped;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -70,7 +91,7 @@ impl<'de> Visitor<'de> for ParsedVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Mapped, A::Error> {
         let mut list = Vec::new();
-        while let Some(Parsed(one)) = from.next_element()? {
+        while let Some(one) = from.next_element_seed(self)? {
             list.push(one);
         }
         Ok(list.into())
@@ -78,7 +99,8 @@ impl<'de> Visitor<'de> for ParsedVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Mapped, A::Error> {
         let mut table = BTreeMap::new();
-        while let Some((name, Parsed(mut value))) = from.next_entry::<String, Parsed>()? {
+        while let Some(name) = from.next_key::<String>()? {
+            let mut value = from.next_value_seed(self)?;
             if table.get(&name).is_some_and(|first| *first != value) {
                 value = own_words(TWICE).into();
             }

@@ -17,6 +17,7 @@ use super::mapping_error::MappingError;
 use super::places::MappingLines;
 use super::secret::{Secret, Secrets};
 use super::step::CallStep;
+use super::work::Meter;
 use offerd_base::ids;
 use offerd_model::Timestamp;
 
@@ -55,7 +56,12 @@ impl HttpSource {
 
     pub(super) fn context(&self, given: &Given, exchange: &PartnerExchange) -> Mapped {
         let ask_uuid = self.ask_uuid(given.asked.rate_table).to_string();
-        minijinja::context! { ask_uuid, callback_url => exchange.callback_url.clone(), ..given.context(&exchange.kept) }
+        minijinja::context! {
+            ask_uuid,
+            callback_url => exchange.callback_url.clone(),
+            steps_left => Mapped::from_object(Meter::new(exchange.until)),
+            ..given.context(&exchange.kept)
+        }
     }
 
     /// The variables of requests.

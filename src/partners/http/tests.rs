@@ -82,7 +82,12 @@ fn read_as(book: &Book, content_type: &'static str, body: &str) -> AnswerReading
     reading(book, (200, content_type, body)).unwrap()
 }
 
-fn reading(
+fn reading(book: &Book, said: (u16, &'static str, &str)) -> Result<AnswerReading, MappingError> {
+    reading_from(PartnerExchange::default(), book, said)
+}
+
+fn reading_from(
+    mut exchange: PartnerExchange,
     book: &Book,
     (status, content_type, body): (u16, &'static str, &str),
 ) -> Result<AnswerReading, MappingError> {
@@ -98,7 +103,6 @@ fn reading(
     let given = Given::of(&facts, &asked);
     let status = StatusCode::from_u16(status).unwrap();
     let received = Received { status, headers: &headers, body: body.as_bytes() };
-    let mut exchange = PartnerExchange::default();
     match source.take(&mut exchange, received, &given)? {
         NextCall::Ended(reading) => Ok(reading),
         NextCall::Read => source.answer(&exchange, received, &given, &facts, &fitting),
@@ -720,6 +724,64 @@ fn a_figure_that_is_not_where_it_is_looked_for_is_told_once() {
     let told: Vec<String> = reading.absent.iter().map(ToString::to_string).collect();
     assert_eq!(told, ["offer 0: `offer.Note` is not in the answer; there are Key, Rate"]);
     assert_eq!(reading.dropped.len(), 2);
+}
+
+/// What stands behind `answer.max_offers` is neither read nor shown, and is one line.
+#[test]
+fn no_more_offers_are_read_than_the_file_says() {
+    let rate = "<Rate><Key>thirty</Key><Note>6</Note></Rate>";
+    let plain = ANSWER.replace("answer = {", "answer = { max_offers = 3,");
+    let nested = plain.replace("offer = {", "inner = 'offer.Rate', offer = {");
+    let banks = format!("<Rates><Rate>{}</Rate><Rate>{}</Rate></Rates>", rate.repeat(2), rate.repeat(9));
+    let behind = "it stands behind the first 3, and `answer.max_offers` is 3";
+    for (answer, rates, shown, dropped) in [
+        (&*plain, format!("<Rates>{}</Rates>", rate.repeat(3)), 3, vec![]),
+        (&plain, format!("<Rates>{}</Rates>", rate.repeat(4)), 3, vec![(3, behind)]),
+        (&plain, format!("<Rates>{}</Rates>", rate.repeat(9_000)), 3, vec![(3, behind)]),
+        (&nested, banks, 3, vec![(3, behind)]),
+        (ANSWER, format!("<Rates>{}</Rates>", rate.repeat(1_000)), 1_000, vec![]),
+    ] {
+        let reading = read(answer, &format!("<R>{rates}</R>"));
+        let told: Vec<_> = reading.dropped.iter().map(|one| (one.position, one.reason.as_str())).collect();
+        assert_eq!((quotes(&reading), told), (shown, dropped), "{answer}");
+    }
+    // The answer of the worst case: no offer of it can be shown.
+    let nines = format!("<R><Rates>{}</Rates></R>", "<Rate>9</Rate>".repeat(40_000));
+    assert_eq!(read(ANSWER, &nines).dropped.len(), 1_001);
+}
+
+/// What the mappings of one answer visit is bounded together, and by the deadline.
+#[test]
+fn reading_an_answer_ends() {
+    let rates = |count: usize| "<Rate><Key>thirty</Key><Note>6</Note></Rate>".repeat(count);
+    let join = "(response.Rates.Rate|selectattr('Key', '==', offer.Key)|first).Note";
+    let whole = "offer.Note if response|tojson|sha256|hex";
+    let copied = "response.Rates.Rate";
+    let like = "offer.Note if offer in response.Rates.Rate";
+    let too_much = "takes too many steps: the mappings of one answer may visit 2000000 values";
+    for (rate, count, shown) in [
+        (join, 1_000, Some(1_000)),
+        (join, 4_000, None),
+        (whole, 300, Some(300)),
+        (whole, 2_000, None),
+        (copied, 10_000, None),
+        (like, 1_000, Some(1_000)),
+        (like, 10_000, None),
+    ] {
+        let offer = format!("interest_rate = \"{rate}\", key = 'offer.Key'");
+        let answer = format!("answer = {{ offers = 'response.Rates.Rate', offer = {{ {offer} }} }}\n");
+        let xml = format!("<R><Rates>{}</Rates></R>", rates(count));
+        let read = answered(&answer, (200, "text/xml", &xml));
+        match (read, shown) {
+            (Ok(reading), Some(shown)) => assert_eq!(quotes(&reading), shown, "{rate} of {count}"),
+            (Err(error), None) => assert!(error.cause.starts_with(too_much), "{error}"),
+            (found, _) => panic!("{rate} of {count}: {}", found.is_ok()),
+        }
+    }
+    let exchange = PartnerExchange { until: Some(std::time::Instant::now()), ..PartnerExchange::default() };
+    let xml = format!("<R><Rates>{}</Rates></R>", rates(2));
+    let late = reading_from(exchange, &load(ANSWER).unwrap(), (200, "text/xml", &xml)).unwrap_err();
+    assert_eq!(late.to_string(), "`answer.offer`: was stopped at the deadline of the ask");
 }
 
 #[test]

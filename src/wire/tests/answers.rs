@@ -318,7 +318,7 @@ async fn an_address_is_allowed_by_the_name_it_goes_by() {
 async fn a_name_without_address_is_unresolved() {
     // Name resolution may take the system a while.
     let timeout = Duration::from_secs(3_600);
-    let wire = Wire::new(PanelRules { max_ejected_percent: 50, simulate_only: false });
+    let wire = wire(50, false);
     wire.set_lookup_rules(LookupRules { timeout, ..LookupRules::default() });
     let patient = wire.pool("lender", PoolRules { connect_timeout: timeout, ..near() }).unwrap();
     let patient = patient.endpoint("loan", once());

@@ -230,7 +230,7 @@ async fn hung(wire: &Wire, rules: PoolRules, time: Duration) -> Result<CallReply
 async fn a_call_names_a_look_up_that_hangs_and_other_calls_go_on() {
     let server = Server::always(answer("200 OK", "offers")).await;
     let (lookups, _hold) = hangs(1);
-    let wire = Wire::new(PanelRules { max_ejected_percent: 50, simulate_only: false });
+    let wire = wire(50, false);
     let wire = Wire { lookups, ..wire };
     let patient = PoolRules { connect_timeout: HOUR, ..near() };
     // Which time ends first: that of look-ups, of connecting, of the call.

@@ -164,6 +164,7 @@ pub use self::error::StoreError;
 pub use self::expiry::Expired;
 pub use self::frame::{Reason, VALUE_LIMIT};
 pub use self::health::StoreHealth;
+pub use self::journal::START_BYTES;
 pub use self::manifest::FORMAT;
 pub use self::options::StoreOptions;
 pub use self::postgres::DatabaseFigures;

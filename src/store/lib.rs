@@ -730,6 +730,11 @@ impl Store {
         }
     }
 
+    /// Whether reads fail because the database is lost; it is logged once.
+    pub fn is_out_of_reach(&self) -> bool {
+        self.shared.cluster.is_unread()
+    }
+
     /// The clock for retention, counting and expiry by age. A clock set into the future makes no record old.
     pub fn clock(&self) -> Clock {
         let (clock, steady) = (Arc::clone(&self.shared.clock), Arc::clone(&self.shared.clock));

@@ -95,7 +95,7 @@ pub async fn follow(
     seen: Option<u32>,
 ) -> Result<Followed<impl Stream<Item = Option<TableSnapshot>> + Send + Sync>, Failure> {
     let now = showing::rate_table(app.engine(), viewer, table).await;
-    let Some(now) = now.map_err(|_| Failure::unreadable(1))? else { return Ok(Followed::Unknown) };
+    let Some(now) = now.map_err(|_| app.unread(1))? else { return Ok(Followed::Unknown) };
     let start = match seen == Some(now.version) {
         true if !now.pending => return Ok(Followed::Seen),
         true => StreamStep::Wait(now.version),

@@ -1,6 +1,7 @@
 //! `GET`, `POST /tokens`, `DELETE /tokens/{id}` for `offerd token`: tokens of companies and partners.
 
 use super::prelude::*;
+use offerd_model::name_as_it_looks;
 use offerd_store::partner_keys::{NewPartnerKey, PartnerKeys};
 use offerd_store::tokens::{NewToken, Tokens};
 use offerd_store::{Commit, CommitError, ReadError, Store};
@@ -82,7 +83,7 @@ impl AllTokens {
     pub fn made(&self, new: New) -> (Created, Commit) {
         match new {
             New::Company(new) => {
-                let holder = Holder::Company(new.company.clone());
+                let holder = Holder::Company(name_as_it_looks(&new.company));
                 let (token, record, commit) = self.tokens.made(new);
                 (Created { token, id: record.id, holder }, commit)
             }

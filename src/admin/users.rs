@@ -141,6 +141,13 @@ pub(super) async fn remove(app: &AdminState, actor: &AuditActor, name: &str) -> 
     Ok(true)
 }
 
+/// Whether a user is the only one who may administer the console.
+pub(super) fn is_last_administrator(app: &AdminState, name: &str) -> Result<bool> {
+    let mut users = all(app)?;
+    users.retain(|user| user.role == Role::Administrator && !user.disabled);
+    Ok(matches!(&users[..], [last] if last.name == name))
+}
+
 /// A one-time sign-in link with which a user sets a password. Fails for a disabled account.
 pub(super) async fn invited(app: &AdminState, actor: &AuditActor, name: &str) -> Result<ConsoleLink> {
     let user = known(app, name)?;

@@ -52,9 +52,10 @@ pub fn toned(text: impl ToString, color: Color) -> Cell {
     Cell::new(tinted(&text.to_string(), color))
 }
 
-/// A coloured text, where colours are enabled.
+/// A coloured text, where colours are enabled. Marks within the text itself colour nothing.
 pub fn tinted(text: &str, color: Color) -> String {
-    if wants_colours() { marked(text, color) } else { text.to_owned() }
+    let text = text.replace(is_mark, "");
+    if wants_colours() { marked(&text, color) } else { text }
 }
 
 /// Marks each word separately, since a line break may follow any of them.
@@ -105,6 +106,11 @@ const LONGEST_WHOLE_WORD: usize = 26;
 pub fn foreign(text: &str) -> String {
     let is_plain = |letter: char| !moves(letter) && !is_mark(letter);
     written_out(text, is_plain, escaped)
+}
+
+/// Escapes untrusted text of several lines, like [`foreign`] but for ends of lines and tabs.
+pub fn foreign_lines(text: &str) -> String {
+    without_moves(&text.replace(is_mark, ""), escaped)
 }
 
 fn written_out(text: &str, is_plain: impl Fn(char) -> bool, escape: impl Fn(char) -> String) -> String {
@@ -285,8 +291,8 @@ mod tests {
     use comfy_table::ContentArrangement;
 
     use super::{
-        Color, Sheet, Table, coloured, colours, dollars, escaped, foreign, json, keep_words_whole, marked,
-        without_moves,
+        Color, Sheet, Table, coloured, colours, dollars, escaped, foreign, foreign_lines, json,
+        keep_words_whole, marked, tinted, without_moves,
     };
     use offerd_insight::sheet::ColumnKind;
 
@@ -297,6 +303,8 @@ mod tests {
     #[test]
     fn what_others_have_written_moves_no_cursor_and_begins_no_line() {
         assert_eq!(foreign("Ärger, 5 €"), "Ärger, 5 €");
+        assert_eq!(foreign_lines("a\u{2063}\x1b[2J\n\tb\u{2064}\r"), "a\\u{1b}[2J\n\tb\\r");
+        assert_eq!(tinted("a\u{2063}b\u{2064}", Color::Plain), "ab");
         assert_eq!(foreign("\u{202e}a\x1b[2J\r\nb\0"), r"\u{202e}a\u{1b}[2J\r\nb\u{0}");
     }
 

@@ -123,7 +123,8 @@ fn lag(seconds: f64) -> String {
 
 fn show(trial: &Trial) {
     let headers = |headers: &[(String, String)]| {
-        headers.iter().map(|(name, value)| format!("\n  {name}: {value}")).collect::<String>()
+        let lines = headers.iter().map(|(name, value)| page::foreign(&format!("{name}: {value}")));
+        lines.map(|line| format!("\n  {line}")).collect::<String>()
     };
     page::print(format_args!("{}{}", trial.request, headers(&trial.headers)));
     if !trial.body.is_empty() {
@@ -134,10 +135,10 @@ fn show(trial: &Trial) {
         let took = format!("connected in {connect} ms, answered {wait} ms later, read in {read} ms");
         page::print(format_args!("\n{} ({took}){}", answer.status, headers(&answer.headers)));
         if !answer.body.is_empty() {
-            page::print(format_args!("\n  {}", answer.body));
+            page::print(format_args!("\n  {}", page::foreign_lines(&answer.body)));
         }
     }
     if let Some(failure) = &trial.failure {
-        page::print(format_args!("\nno answer: {failure}"));
+        page::print(format_args!("\nno answer: {}", page::foreign(failure)));
     }
 }

@@ -76,6 +76,7 @@ fn told(call: &ShownCall) -> String {
         (None, None) => "taken".to_owned(),
     };
     let ShownCall { at, method, url, took_ms, .. } = call;
+    let (url, end) = (page::foreign(url), page::foreign(&end));
     let mut text = format!("\n  {method} {url}{by}{step}\n  {at}, {end} after {took_ms} ms\n");
     text.push_str(&message('>', &call.sent));
     text.push_str(&call.came.as_ref().map(|came| message('<', came)).unwrap_or_default());
@@ -86,7 +87,9 @@ fn message(mark: char, message: &ShownMessage) -> String {
     let ShownMessage { headers, body, bytes, cut } = message;
     let headers =
         headers.iter().map(|(name, value)| format!("{name}: {}", value.as_deref().unwrap_or("•••")));
+    let body = page::foreign_lines(body);
     let cut = cut.then(|| format!("… cut: {bytes} bytes in all"));
-    let lines = headers.chain(body.lines().map(str::to_owned)).chain(cut);
+    let lines =
+        headers.map(|header| page::foreign(&header)).chain(body.lines().map(str::to_owned)).chain(cut);
     lines.map(|line| format!("  {mark} {line}\n")).collect()
 }

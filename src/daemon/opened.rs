@@ -1,5 +1,7 @@
 //! The first steps: bind the addresses, which a second daemon cannot; then open the store.
 
+use std::time::Duration;
+
 use tracing::{info, warn};
 
 use super::guard::WatchdogHandle;
@@ -9,8 +11,11 @@ use offerd_engine::records::Records;
 use offerd_http::identities::Identities;
 use offerd_insight::nodes::{self, NodeStatus};
 use offerd_partners::Book;
-use offerd_store::{Store, StoreOptions};
+use offerd_store::{DISK_FULL, START_BYTES, Store, StoreOptions};
 use offerd_web::Listener;
+
+/// How long a start waits for a command that works on the stopped store.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 pub(super) struct BoundListeners {
     pub(super) api: Listener,
@@ -47,8 +52,10 @@ impl BoundListeners {
 /// Opens the store, and stores the book's templates in it. The guard watches it from here on.
 pub(super) async fn open(settings: &Settings, book: &Book, guard: &WatchdogHandle) -> Result<Records, Fatal> {
     let (place, found) = (settings.store.place(), Store::exists(&settings.store.path));
-    let store = Store::open(StoreOptions::from(&settings.store))
-        .map_err(|error| format!("cannot open {place}: {error}; run `offerd doctor` to find the cause"))?;
+    let options = StoreOptions { lock_wait: LOCK_WAIT, ..StoreOptions::from(&settings.store) };
+    let store = Store::open(options).map_err(|error| {
+        unstarted(settings, &format!("cannot open {place}: {error}"), "run `offerd doctor` to find the cause")
+    })?;
     if !found && settings.store.database().is_none() {
         info!("made a new store at {place}");
     }
@@ -57,10 +64,24 @@ pub(super) async fn open(settings: &Settings, book: &Book, guard: &WatchdogHandl
     nodes::remark(settings).iter().for_each(|remark| warn!("{remark}"));
     let records = Records::of(store);
     let kept = records.templates.keep(book).await;
-    kept.map_err(|error| format!("could not store the partner templates: {error}"))?;
+    kept.map_err(|error| {
+        unstarted(settings, &format!("could not store the partner templates: {error}"), "see the log")
+    })?;
     info!(partners = book.partners().len(), offers = book.offers(), "partners loaded");
     if let Some(remark) = book.without_seats() {
         warn!(path = %settings.partners.path.display(), "{remark}");
     }
     Ok(records)
+}
+
+/// Why there is no start, with the space that one needs if the disk is full, or with other advice.
+fn unstarted(settings: &Settings, cause: &str, advice: &str) -> Fatal {
+    if !cause.contains(DISK_FULL) {
+        return format!("{cause}; {advice}");
+    }
+    let [start, reserve] = [START_BYTES, settings.store.reserve_bytes].map(|bytes| bytes.div_ceil(1 << 20));
+    format!(
+        "{cause}; a start writes up to {start} MiB beside the new partner texts, and new leads are taken with \
+            {reserve} MiB more free (`store.reserve_bytes`); nothing in the store was lost"
+    )
 }

@@ -119,6 +119,14 @@ impl ApiState {
         }
     }
 
+    /// 503: a record cannot be read, or the whole store.
+    pub(crate) fn unread(&self, retry_after_s: u32) -> Failure {
+        match self.engine().records.store.is_out_of_reach() {
+            true => Failure::out_of_reach(retry_after_s),
+            false => Failure::unreadable(retry_after_s),
+        }
+    }
+
     /// The engine behind the matchmaker.
     pub fn engine(&self) -> &Arc<MatchingEngine> {
         self.matchmaker.engine()

@@ -110,7 +110,7 @@ pub use offer::{
     IncentiveDetails, MortgageOffer, MortgageOfferDetails, Offer, Partner, SavingsOffer, SavingsOfferDetails,
 };
 pub use partner_event::*;
-pub use plain_text::{as_typed, plain_text, trimmed};
+pub use plain_text::{as_typed, name_as_it_looks, plain_text, trimmed};
 pub use rate_table::{PendingResponse, RateTable};
 pub use schema::Components;
 pub use sections::*;

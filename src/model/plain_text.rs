@@ -56,6 +56,11 @@ pub fn as_it_looks(text: &str) -> String {
     text.chars().filter(|letter| !is_hidden(*letter)).map(usual).nfkc().map(usual).collect()
 }
 
+/// A name as it looks, with single blanks between its words and none around them.
+pub fn name_as_it_looks(text: &str) -> String {
+    as_it_looks(text).split(is_blank).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
 /// Whether a character is in no text that a person types: it shows nothing, or controls something.
 fn is_hidden(letter: char) -> bool {
     let is_tag = matches!(letter, '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}');
@@ -143,6 +148,9 @@ mod tests {
             "\u{b4}\u{2be}\u{2bf}\u{2c8}\u{2ca}\u{2cb}\u{55a}\u{5f3}\u{1ffd}\u{2032}\u{2035}\u{a78c}".chars()
         {
             assert_eq!(as_it_looks(&format!("O{mark}Neil")), "O'Neil", "{mark:?}");
+        }
+        for name in ["Zoe\u{308} Loans", "\u{a0}Zo\u{200b}ë  Loans ", "Ｚoë\u{2800}\tLoans"] {
+            assert_eq!(name_as_it_looks(name), "Zoë Loans", "{name:?}");
         }
         assert_eq!(as_it_looks("Lee\u{2043}Ray\u{2800}Lee"), "Lee-Ray Lee");
         assert_eq!(trimmed("\u{2800}\u{200b}"), "");

@@ -25,6 +25,8 @@ pub(super) struct Cluster {
     /// The last answer of the database, if there is one.
     pub(super) database: RwLock<Option<DatabaseStanding>>,
     silent: RwLock<Option<(Instant, String)>>,
+    /// Whether a read has failed since the last answer.
+    is_unread: AtomicBool,
 }
 
 /// The last answer of the database.
@@ -108,6 +110,22 @@ impl Cluster {
 
     pub(super) fn note_answer(&self) {
         self.silent.write().take();
+        if self.is_unread.swap(false, Ordering::AcqRel) {
+            tracing::warn!("the service reaches its store again");
+        }
+    }
+
+    /// Notes a failed read, and logs the first one until the next answer.
+    pub(super) fn note_unread(&self, told: &str) {
+        self.note_silence(told.to_owned());
+        if !self.is_unread.swap(true, Ordering::AcqRel) {
+            tracing::error!(cause = told, "the service cannot reach its store");
+        }
+    }
+
+    /// Whether a read has failed since the last answer.
+    pub(super) fn is_unread(&self) -> bool {
+        self.is_unread.load(Ordering::Acquire)
     }
 
     /// A message when the database has been silent for a while.
@@ -157,8 +175,11 @@ mod tests {
         cluster.silent.write().as_mut().unwrap().0 -= SILENT_AFTER;
         cluster.note_silence("refused".to_owned());
         assert_eq!(cluster.silence().as_deref(), Some("refused, for 1 s"));
+        assert!(!cluster.is_unread(), "no read has failed");
+        cluster.note_unread("refused");
+        assert!(cluster.is_unread());
         cluster.note_answer();
-        assert_eq!(cluster.silence(), None);
+        assert_eq!((cluster.silence(), cluster.is_unread()), (None, false));
     }
 
     #[test]

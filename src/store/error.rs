@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::broken::ReadError;
 use super::disk::DiskError;
+use super::lock;
 use super::manifest::FORMAT;
 use super::sealing::{MasterKeyError, SealingError};
 use super::space::unusable;
@@ -23,7 +24,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// Another process has the store in this directory open.
-    #[error("the store `{0}` is locked: another offerd is running on it")]
+    #[error("the store `{path}` is locked: another offerd is running on it{}", lock::holder(.0), path = .0.display())]
     Locked(PathBuf),
     /// The store belongs to another user.
     #[error(

@@ -164,6 +164,7 @@ pub use self::error::StoreError;
 pub use self::expiry::Expired;
 pub use self::frame::{Reason, VALUE_LIMIT};
 pub use self::health::StoreHealth;
+pub use self::journal::START_BYTES;
 pub use self::manifest::FORMAT;
 pub use self::options::StoreOptions;
 pub use self::postgres::DatabaseFigures;
@@ -727,6 +728,11 @@ impl Store {
             },
             (health, _) => health,
         }
+    }
+
+    /// Whether reads fail because the database is lost; it is logged once.
+    pub fn is_out_of_reach(&self) -> bool {
+        self.shared.cluster.is_unread()
     }
 
     /// The clock for retention, counting and expiry by age. A clock set into the future makes no record old.

@@ -2,9 +2,9 @@
 //!
 //! It locks the store's directory, which cannot be replaced under a daemon, and the file `lock` in it.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -39,6 +39,18 @@ impl Lock {
         let file = hold(disk::open_file(&mut options, &path), &path, store, until)?;
         Ok(Self { directory, file: Some(file) })
     }
+}
+
+/// Words for the process that has a store locked, where the system tells it, in lines of `/proc/locks` such as
+/// `1: FLOCK  ADVISORY  WRITE 4711 fd:01:262146 0 EOF`.
+pub(super) fn holder(store: &Path) -> String {
+    let pid = fs::metadata(store).and_then(|of| Ok((of.ino(), fs::read_to_string("/proc/locks")?)));
+    let pid = pid.ok().and_then(|(inode, locks)| {
+        let held = locks.lines().filter(|line| line.contains(" FLOCK ") && !line.contains("->"));
+        let mut held = held.filter_map(|line| Some((line.split_whitespace().nth(4)?, line)));
+        held.find(|(_, line)| line.contains(&format!(":{inode} "))).map(|(pid, _)| pid.to_owned())
+    });
+    pid.map(|pid| format!(", process {pid}; `ps -p {pid} -o args` shows its command")).unwrap_or_default()
 }
 
 fn hold(opened: io::Result<File>, path: &Path, store: &Path, until: Instant) -> Result<File, StoreError> {

@@ -115,6 +115,9 @@ impl Failure {
         /// 503: the record exists, but the disk cannot read it, or not all of it.
         unreadable(retry_after_s: u32) SERVICE_UNAVAILABLE Unavailable
             "The record cannot be read; try again later", RETRY_AFTER retry_after_s;
+        /// 503: the database of the store does not answer.
+        out_of_reach(retry_after_s: u32) SERVICE_UNAVAILABLE Unavailable
+            "The service cannot reach its store; try again later", RETRY_AFTER retry_after_s;
         /// 503: the request cannot be stored at the moment, and was not accepted.
         unwritable(retry_after_s: u32) SERVICE_UNAVAILABLE Unavailable
             "Not accepting writes right now; retry later", RETRY_AFTER retry_after_s;

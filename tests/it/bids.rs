@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::kit::far_partners::{bidding, buyer, explained, explains, offers, posts};
-use crate::kit::far_side::{Deed, FarSide};
+use crate::kit::far_side::{Deed, FarSide, Received};
 use crate::kit::partners::partner;
 use crate::kit::{Daemon, PartnerFile, sample};
 
@@ -121,6 +121,34 @@ async fn nobody_is_posted_twice_when_the_daemon_is_killed_before_the_post_is_ans
     let why = daemon.command(&["explain", table["uuid"].as_str().unwrap()]);
     let why = String::from_utf8_lossy(&why.stdout).into_owned();
     assert!(why.contains("was sent the lead before a restart; its answer is unknown"), "{why}");
+}
+
+/// With `idempotent = false` a second ping does harm too.
+#[tokio::test]
+async fn nobody_who_says_that_a_second_post_does_harm_is_pinged_twice_over_a_kill() {
+    let far = FarSide::start(|_| Deed::Silence).await;
+    let buyer = |key: &str, wire: &str, post: &str| {
+        let buyer = buyer(key, &far, post).replaced("\"3s\"", "\"8s\"");
+        buyer
+            .replaced("wire = {", &format!("wire = {{ {wire}"))
+            .replaced("/ping\"", &format!("/ping?{key}\""))
+    };
+    let harmed = "idempotent = false,";
+    let partners = vec![
+        buyer("chosen", harmed, ""),
+        buyer("shown", harmed, "when = \"shown\""),
+        buyer("unsaid", "", ""),
+    ];
+    let daemon = Daemon::with_partners(partners).setting("matching.deadline", "12s").start().await;
+    let table = daemon.submit(sample("personal_loan")).await.json();
+    let pings = |received: &[Received], key: &str| {
+        received.iter().filter(|request| request.head.starts_with(&format!("POST /ping?{key} "))).count()
+    };
+    far.until(|received| ["chosen", "shown", "unsaid"].iter().all(|key| pings(received, key) == 1)).await;
+    let daemon = daemon.kill().start().await;
+    far.until(|received| pings(received, "unsaid") == 2).await;
+    daemon.complete(table["uuid"].as_str().unwrap()).await;
+    assert_eq!(["chosen", "shown"].map(|key| pings(&far.received(), key)), [1, 1]);
 }
 
 #[tokio::test]

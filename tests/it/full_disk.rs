@@ -110,6 +110,15 @@ async fn a_stopped_store_on_a_full_disk_is_backed_up_elsewhere() {
     let line = told(&doctor).lines().find(|line| line.contains(" disk ")).unwrap().to_owned();
     assert!(line.contains('✗'), "{line}");
 
+    // Its journal alone is as large as this disk.
+    let start = told(&run(plan, &["serve"], Some(&store)));
+    for wanted in
+        ["its disk is full", "make room there", "a start writes up to 16 MiB", "`store.reserve_bytes`"]
+    {
+        assert!(start.contains(wanted), "{wanted}: {start}");
+    }
+    assert!(!start.contains("offerd doctor"), "{start}");
+
     let backup = |name: &str| plan.directory().join(name);
     let take = |name: &str| run(plan, &["backup", backup(name).to_str().unwrap()], Some(&store));
     let output = take("whole.backup");

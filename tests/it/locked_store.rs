@@ -63,6 +63,8 @@ async fn a_second_one_is_refused_though_the_lock_file_is_gone_and_the_first_goes
                 daemon.store().display()
             );
             assert!(told.contains(&sentence), "{arguments:?}: {told}");
+            let holder = format!(", process {};", daemon.pid());
+            assert!(told.contains(&holder), "{arguments:?}: {told}");
         }
         assert_eq!(daemon.submit(sample("savings")).await.status, 200);
     }

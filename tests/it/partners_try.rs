@@ -133,7 +133,9 @@ async fn sent(answer: String, flags: &'static [&'static str]) -> (Option<i32>, S
 
 #[tokio::test]
 async fn what_comes_back_is_shown_as_offers_and_hides_what_it_repeats() {
-    let answer = json!({"for": "Tolliver", "TOLLIVER": "k3y-of-ours", "offers": [
+    let spelled: String = "k3y-of-ours".bytes().map(|byte| format!("&#{byte};")).collect();
+    let answer = json!({"for": "Tolliver", "TOLLIVER": "k3y-of-ours", "spelled": spelled,
+        "session": {"accessToken": ["t0k3n-of-theirs"]}, "offers": [
         {"term": 36, "apr": 9.5}, {"term": 99, "apr": 9.0},
     ]});
     let (code, shown, received) = sent(answer.to_string(), &[]).await;
@@ -146,7 +148,9 @@ async fn what_comes_back_is_shown_as_offers_and_hides_what_it_repeats() {
         assert!(shown.contains(wanted), "{wanted} is not in {shown}");
     }
     let lower = shown.to_lowercase();
-    assert!(!lower.contains("tolliver") && !lower.contains("k3y-of-ours"), "{shown}");
+    for hidden in ["tolliver", "k3y-of-ours", &spelled, "t0k3n-of-theirs"] {
+        assert!(!lower.contains(hidden), "{hidden}: {shown}");
+    }
 }
 
 #[tokio::test]

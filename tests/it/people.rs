@@ -238,10 +238,17 @@ async fn an_administrator_sees_to_users_in_the_browser() {
         ("/console/people", &[("name", "sam"), ("role", "king")], 400),
         ("/console/people/maren", &[("do", "nothing")], 400),
         ("/console/people/nobody", &[("do", "disable")], 404),
+        ("/console/people/maren", &[("do", "disable")], 400),
+        ("/console/people/Maren", &[("do", "remove")], 400),
+        ("/console/people/maren", &[("do", "role"), ("role", "operator")], 400),
+        ("/console/people/maren", &[("do", "role"), ("role", "administrator")], 200),
     ] {
         assert_eq!(maren.post(path, fields).await.status, status, "{path} {fields:?}");
     }
-    assert!(maren.is_signed_in().await);
+    let maren = Browser::of(&daemon, "maren").await;
+    add(&daemon, "olga", "administrator");
+    let left = text(&maren.post("/console/people/maren", &[("do", "role"), ("role", "viewer")]).await);
+    assert!(left.contains("maren has another role"), "another one is left: {left}");
 }
 
 #[tokio::test]

@@ -114,8 +114,9 @@ async fn it_is_kept_with_persons_masked_and_seen_whole_with_a_reason_that_the_au
 
 #[tokio::test]
 async fn secrets_are_never_in_it_however_they_are_sent_or_repeated() {
-    let answer =
-        json!({"offers": [{"term": 36, "apr": 9.5}], "echo": SECRET, "sessionToken": "t0k3n-of-a-session"});
+    let spelled: String = SECRET.bytes().map(|byte| format!("&#{byte};")).collect();
+    let answer = json!({"offers": [{"term": 36, "apr": 9.5}], "echo": SECRET, "spelled": spelled,
+        "sessionToken": {"values": ["t0k3n-of-a-session"]}});
     let far = FarSide::start(move |request| match request.head.split_whitespace().nth(1) {
         Some("/token") => {
             Deed::Json(200, json!({"access_token": "b3arer-token", "expires_in": 60}).to_string())
@@ -165,7 +166,7 @@ client_secret = "secret.key"
     let backed = daemon.file("whole.json");
     std::fs::write(&backed, format!("{call}{dossier}")).unwrap();
     let all = std::fs::read_to_string(&backed).unwrap();
-    for secret in [SECRET, "b3arer-token", "t0k3n-of-a-session", made] {
+    for secret in [SECRET, &spelled, "b3arer-token", "t0k3n-of-a-session", made] {
         assert!(!all.contains(secret), "{secret}: {all}");
     }
     assert!(all.contains(SSN) && dossier["partnerTranscripts"][0]["partner"] == "far", "a dossier has it");

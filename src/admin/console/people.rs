@@ -6,6 +6,8 @@ use offerd_store::users::UserRecord;
 
 const PAGE: ConsolePage = ConsolePage::new(Section::People, "people.html");
 
+const LAST: &str = "is you, the last administrator; make another user an administrator first";
+
 #[derive(Default)]
 struct UserChangeResult {
     /// A new link's user, and its path.
@@ -38,6 +40,18 @@ async fn added(visit: &ConsoleRequest) -> Result<UserChangeResult> {
 
 async fn changed(visit: &ConsoleRequest, name: &str) -> Result<UserChangeResult> {
     let nothing = UserChange::default();
+    let own = visit.person().and_then(|person| person.user.as_deref());
+    // Commands on the machine may do so, since they can add another.
+    if own.is_some_and(|own| own.eq_ignore_ascii_case(name))
+        && match visit.field("do") {
+            Some("role") => role(visit)? != Role::Administrator,
+            Some("disable" | "remove") => true,
+            _ => false,
+        }
+        && users::is_last_administrator(&visit.app, &name.to_ascii_lowercase())?
+    {
+        return Err(Failure::bad_attribute("name", LAST));
+    }
     let (what, words) = match visit.field("do").unwrap_or_default() {
         "invite" => return invited(visit, name).await,
         "remove" => {

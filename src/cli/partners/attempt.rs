@@ -166,23 +166,28 @@ async fn send(
     let begun = Instant::now();
     let question = LeadQuestion::new(lead, CreditBands::Current, asked);
     let mut last = begun;
+    // A partner may repeat a secret, or answer with a token.
+    let mut withheld = source.withheld();
     let conversed = client
         .fetch(source, &question, begun + seat.timeout, |exchange, reply| {
             let step = source.step_key(exchange).map_or_else(String::new, |name| format!("{name}: "));
             page::print(format_args!("{step}{} after {} ms", reply.status, last.elapsed().as_millis()));
-            page::print(veil.cover(&body_text(&reply.headers, &reply.body)));
+            withheld.learn(&reply.body);
+            let body = withheld.out_of(&veil.cover(&body_text(&reply.headers, &reply.body)));
+            page::print(page::foreign_lines(&body));
             last = Instant::now();
         })
         .await
         .map_err(|cause| format!("no answer: {cause}"))?;
     let conversed = conversed.ok_or("the partner has no `sandbox_url`")?;
+    let covered = |text: &str| page::foreign_lines(&withheld.out_of(&veil.cover(text)));
 
     let lacking = conversed.lacking_verdicts(source, &question);
     let facts = question.facts();
     let fitting: Vec<_> = seat.offers.iter().filter(|offer| offer.rule.holds(&facts)).collect();
     let answered = conversed.reading(source, &question, &fitting);
     let reading =
-        answered.map_err(|error| format!("the answer cannot be mapped: {}", veil.cover(&error.in_full())))?;
+        answered.map_err(|error| format!("the answer cannot be mapped: {}", covered(&error.in_full())))?;
     // A verdict that applied found what it looked for.
     let is_judged = match &reading.answered {
         Answered::Offers(quotes) => !quotes.is_empty(),
@@ -193,7 +198,7 @@ async fn send(
         page::print(absent);
     }
     for one in &reading.dropped {
-        page::print(format_args!("offer {} is not shown: {}", one.position, veil.cover(&one.detail)));
+        page::print(format_args!("offer {} is not shown: {}", one.position, covered(&one.detail)));
     }
     match reading.answered {
         Answered::Offers(quotes) if quotes.is_empty() => page::print("no offers"),
@@ -205,13 +210,13 @@ async fn send(
             page::print_sheet(&offers(seat, &quotes)?);
         }
         Answered::Declined(reason) => {
-            let unknown = reading.undeclared.map(|word| veil.cover(&unknown_reason(&word)));
+            let unknown = reading.undeclared.map(|word| covered(&unknown_reason(&word)));
             let why = reason.map(|reason| reason.to_string()).or_else(|| reading.why.map(str::to_owned));
             let words = why.into_iter().chain(unknown).map(|word| format!(": {word}")).collect::<String>();
             page::print(format_args!("declined{words}"));
         }
         Answered::Failed(cause) => {
-            let said = reading.said.map_or_else(String::new, |said| format!(": {}", veil.cover(&said)));
+            let said = reading.said.map_or_else(String::new, |said| format!(": {}", covered(&said)));
             return Err(format!("the partner failed: {cause}{said}"));
         }
     }

@@ -48,8 +48,12 @@ impl Calls {
         let Some(found) = found else { return Ok(None) };
         // A changed file may have other steps; an at-most-once call is never repeated.
         let exchange = source.taken_up(&found.progress()).filter(|_| !found.sent).ok_or(AskError::Unsure)?;
-        // When offers are shown before the post, they came with the answer to the ping.
-        Ok((!source.post.when_shown()).then_some(exchange))
+        // When offers are shown before the post, they came with the answer to the ping, which is lost.
+        match source.post.when_shown() && exchange.bid.is_some() {
+            true if source.has_made_once(&exchange) => Err(AskError::Unsure),
+            true => Ok(None),
+            false => Ok(Some(exchange)),
+        }
     }
 
     /// Waits for the partner's callback; `None` when it is time to ask, an error past the time.

@@ -1,11 +1,12 @@
 //! Reads rate tables and leads from the store.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
-use tracing::{error, warn};
+use tracing::{debug, error, warn};
 use uuid::Uuid;
 
 use super::{Found, RecordUnavailable, Records};
@@ -327,9 +328,13 @@ pub fn made_since_us(created_at: i64) -> u64 {
     u64::try_from(created_at - CLOCK_STEPS).unwrap_or(0) * 1000
 }
 
-/// Logs a record that cannot be read; readers of other records are not affected.
-fn broken(cause: impl std::fmt::Display) -> RecordUnavailable {
-    error!(%cause, "cannot read a stored record");
+/// Logs a record that cannot be read; readers of other records are not affected. A store that cannot be read
+/// at all has logged that itself, once.
+fn broken(cause: impl std::fmt::Display + 'static) -> RecordUnavailable {
+    match (&cause as &dyn Any).downcast_ref::<ReadError>() {
+        Some(ReadError::Disk(_)) => debug!(%cause, "cannot read the store"),
+        _ => error!(%cause, "cannot read a stored record"),
+    }
     RecordUnavailable
 }
 

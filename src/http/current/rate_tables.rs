@@ -54,7 +54,7 @@ pub async fn show_for(context: Context<ApiState>, mark: &str) -> Answer {
     let wait = preferred_wait(&request.headers).unwrap_or_default();
     let since = app.engine().kept.moment();
     let found = showing::poll(app.engine(), viewer, uuid, &held, wait).await;
-    let found = found.map_err(|_| Failure::unreadable(RETRY_AFTER_OVERLOAD_S))?;
+    let found = found.map_err(|_| app.unread(RETRY_AFTER_OVERLOAD_S))?;
     match found.ok_or_else(|| Failure::unknown_uuid("RateTable", uuid))? {
         Polled::Shown(snapshot) => Ok(reply(&app, snapshot, since)),
         Polled::Unchanged(held) => {

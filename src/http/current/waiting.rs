@@ -11,7 +11,7 @@ use hyper::{HeaderMap, Method};
 use crate::prelude::*;
 use offerd_engine::matching::{Polled, TableSnapshot, showing};
 use offerd_model::Viewer;
-use offerd_web::events::{EVENT_STREAM, event};
+use offerd_web::events::{EVENT_STREAM, shared_event};
 use offerd_web::{HeldTags, list};
 
 const PREFER: HeaderName = HeaderName::from_static("prefer");
@@ -62,8 +62,11 @@ pub async fn events(context: Context<ApiState>) -> Answer {
         Followed::Unknown => Err(Failure::unknown_uuid("RateTable", table)),
         Followed::Seen => Ok(Reply::empty(StatusCode::NO_CONTENT)),
         Followed::Changes(changes) => {
-            let table = |table: &TableSnapshot| event("rateTable", Some(table.version), [&table.json]);
-            let events = changes.map(move |change| Ok(change.as_ref().map_or(STILL_PENDING, table)));
+            let events = changes.flat_map(|change| {
+                let heartbeat = change.is_none().then_some(STILL_PENDING);
+                let table = change.map(|table| shared_event("rateTable", table.version, table.json));
+                stream::iter(heartbeat.into_iter().chain(table.into_iter().flatten()).map(Ok))
+            });
             Ok(Reply::stream(EVENT_STREAM, events))
         }
     }
@@ -92,7 +95,7 @@ pub async fn follow(
     seen: Option<u32>,
 ) -> Result<Followed<impl Stream<Item = Option<TableSnapshot>> + Send + Sync>, Failure> {
     let now = showing::rate_table(app.engine(), viewer, table).await;
-    let Some(now) = now.map_err(|_| Failure::unreadable(1))? else { return Ok(Followed::Unknown) };
+    let Some(now) = now.map_err(|_| app.unread(1))? else { return Ok(Followed::Unknown) };
     let start = match seen == Some(now.version) {
         true if !now.pending => return Ok(Followed::Seen),
         true => StreamStep::Wait(now.version),

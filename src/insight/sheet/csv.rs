@@ -52,7 +52,8 @@ pub fn mark_of(text: &str) -> &'static str {
 }
 
 pub(super) fn begins_formula(text: &str) -> bool {
-    text.starts_with(['=', '+', '-', '@', '\t', '\r'])
+    // The wide forms are read as the usual ones.
+    text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'])
 }
 
 /// Escapes a text so that no spreadsheet takes it for a formula and no terminal acts on it. A timestamp is
@@ -91,7 +92,10 @@ mod tests {
 
     #[test]
     fn no_value_is_a_formula_or_does_something_to_a_terminal() {
-        assert_eq!(harmless("=1+2"), "'=1+2");
+        for formula in ["=1+2", "+1", "-1", "@a", "\t=1", "＝1+2", "＋1", "－1", "＠a"] {
+            assert_eq!(harmless(formula), format!("'{formula}"));
+        }
+        assert_eq!(harmless("\r\n=1"), "'\n=1");
         assert_eq!(harmless("a\x1b[2J\r\nb\tc\u{9b}"), "a\u{fffd}[2J\nb\tc\u{fffd}");
     }
 }

@@ -11,7 +11,7 @@ use super::record::{
 };
 use super::subscription::Subscription;
 use offerd_engine::records::projection::STEP;
-use offerd_model::ClientTags;
+use offerd_model::{ClientTags, name_as_it_looks};
 use offerd_store::entities::{CompanyRecord, LeadRecord};
 use offerd_store::tokens::{Tokens, company_uuid};
 use offerd_store::{Commit, CommitError, FeedKey, ReadError, Store, Tree, codec};
@@ -35,10 +35,11 @@ pub(super) struct TakenDeliveries {
 
 /// The company of this name. One without tokens gets the uuid that its first token will give it.
 fn company_of(store: &Store, name: &str) -> CompanyRecord {
-    let known = Tokens::of(store.clone()).companies().into_iter().find(|company| company.name == name);
-    known.unwrap_or_else(|| CompanyRecord {
-        uuid: company_uuid(name),
-        name: name.to_owned(),
+    let name = name_as_it_looks(name);
+    let mut known = Tokens::of(store.clone()).companies().into_iter();
+    known.find(|company| name_as_it_looks(&company.name) == name).unwrap_or_else(|| CompanyRecord {
+        uuid: company_uuid(&name),
+        name,
         duplicate_look_back_minutes: None,
     })
 }

@@ -88,8 +88,10 @@ fn steps(http: &Http, mappings: &mut Mappings<'_, '_>) -> Option<Vec<CallStep>> 
         Some(false) => steps.len(),
         None => steps.iter().rposition(answers_later).unwrap_or(0),
     };
-    let takes =
-        |step: &&mut CallStep| !step.method.is_idempotent() && step.bid.is_none() && step.polling.is_none();
+    let pings = http.wire.idempotent == Some(false);
+    let takes = |step: &&mut CallStep| {
+        !step.method.is_idempotent() && step.polling.is_none() && (pings || step.bid.is_none())
+    };
     steps[..made_once].iter_mut().filter(takes).for_each(|step| step.once = true);
     Some(steps)
 }

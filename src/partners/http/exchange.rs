@@ -106,6 +106,11 @@ impl HttpSource {
         &self.steps[exchange.step]
     }
 
+    /// Whether a call before the current one is made at most once.
+    pub fn has_made_once(&self, exchange: &PartnerExchange) -> bool {
+        self.steps[..exchange.step].iter().any(|step| step.once)
+    }
+
     /// Key of the current step, if there are several.
     pub fn step_key(&self, exchange: &PartnerExchange) -> Option<&str> {
         let prefix = self.step(exchange).prefix.trim_end_matches('.');

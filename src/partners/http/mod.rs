@@ -53,6 +53,7 @@ pub mod secret;
 mod signing;
 pub mod source;
 mod specimen;
+mod spellings;
 mod step;
 mod truth;
 pub mod undeclared;

@@ -1101,6 +1101,21 @@ fn an_answer_with_a_bad_status_is_no_decline() {
     }
 }
 
+/// A second ping counts as a second call of a partner that says that repeats do harm.
+#[test]
+fn a_ping_is_made_once_where_repeats_do_harm() {
+    for (wire, once) in [("{ idempotent = false }", true), ("{ idempotent = true }", false), ("{}", false)] {
+        let steps =
+            "[[products.mortgage.http.steps]]\nurl = 'https://lender.example/1'\njson = { a = 'now' }\n";
+        let http = format!("wire = {wire}\n{ANSWER}{steps}bid = 'response.bid'\n{steps}");
+        let book = load(&http).unwrap();
+        let source = book.seats()[0].http.as_ref().unwrap();
+        assert_eq!(source.step(&PartnerExchange::default()).once, once, "{wire}");
+        let post = PartnerExchange { step: 1, ..PartnerExchange::default() };
+        assert_eq!((source.step(&post).once, source.has_made_once(&post)), (true, once), "{wire}");
+    }
+}
+
 /// The same of steps, of polls and of bids.
 #[test]
 fn a_step_with_a_bad_status_is_no_decline() {

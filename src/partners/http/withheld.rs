@@ -14,12 +14,15 @@ use hyper::header::{
     AUTHORIZATION, COOKIE, HeaderName, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, SET_COOKIE, WWW_AUTHENTICATE,
 };
 use memchr::memmem;
+use serde_json::Value;
 
+use super::document;
 use super::exchange::PartnerExchange;
 use super::given::Given;
 use super::request::HttpRequest;
 use super::secret::{MASKED, Secret, Secrets};
 use super::source::HttpSource;
+use super::spellings::each_spelling;
 
 /// Headers of which only the name is kept, in either direction.
 const HEADERS: [HeaderName; 6] =
@@ -99,18 +102,12 @@ pub fn kept_headers(headers: &HeaderMap) -> Vec<(String, Option<String>)> {
 }
 
 impl SecretRedaction {
-    /// Adds a text in all its encodings.
+    /// Adds a text with its encodings; [`each_spelling`] finds the escapes.
     pub fn add(&mut self, text: &str) {
         if text.len() < SHORTEST {
             return;
         }
-        let form: String = form_urlencoded::byte_serialize(text.as_bytes()).collect();
-        let json = serde_json::to_string(text).unwrap_or_default();
         self.0.extend([
-            form.replace('+', "%20"),
-            form,
-            json[1..json.len() - 1].to_owned(),
-            text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"),
             STANDARD.encode(text).trim_end_matches('=').to_owned(),
             URL_SAFE_NO_PAD.encode(text),
             const_hex::encode(text),
@@ -119,36 +116,84 @@ impl SecretRedaction {
         ]);
     }
 
-    /// Adds the values of a body whose names mark them as credentials, in JSON, XML or a form, even cut off.
+    /// Adds the values of a body whose names mark them as credentials, in JSON, XML or a form, even cut off,
+    /// and every value of an object with such a name.
     pub fn learn(&mut self, body: &[u8]) {
-        let text = String::from_utf8_lossy(body);
-        let lower = text.to_ascii_lowercase();
-        for name in NAMES {
-            for at in memmem::find_iter(lower.as_bytes(), name) {
-                self.add(value_behind(&text[at..]).unwrap_or_default());
+        let document = document::read(None, body, |_| true).ok();
+        if let Some(document) = document.and_then(|document| serde_json::to_value(document).ok()) {
+            self.learn_value(&document, false);
+        }
+        let mut found = Vec::new();
+        each_spelling(body, &mut |spelling| {
+            let text = String::from_utf8_lossy(&spelling.bytes);
+            let lower = text.to_ascii_lowercase();
+            let names = NAMES.iter().flat_map(|name| memmem::find_iter(lower.as_bytes(), name));
+            found.extend(names.filter_map(|at| value_behind(&text[at..])).map(str::to_owned));
+        });
+        for value in found {
+            each_spelling(value.as_bytes(), &mut |value| self.add(&String::from_utf8_lossy(&value.bytes)));
+        }
+    }
+
+    fn learn_value(&mut self, value: &Value, is_credential: bool) {
+        match value {
+            Value::Object(members) => members.iter().for_each(|(name, value)| {
+                let name = name.to_ascii_lowercase();
+                let is_credential = is_credential || NAMES.iter().any(|part| name.contains(part));
+                self.learn_value(value, is_credential);
+            }),
+            Value::Array(values) => values.iter().for_each(|value| self.learn_value(value, is_credential)),
+            Value::String(text) => {
+                if is_credential {
+                    self.add(text);
+                }
+                // JSON within a text.
+                if let Ok(inner @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text) {
+                    self.learn_value(&inner, is_credential);
+                }
             }
+            Value::Number(number) if is_credential => self.add(&number.to_string()),
+            Value::Number(_) | Value::Bool(_) | Value::Null => {}
         }
     }
 
     /// Redacts a text.
     pub fn out_of(&self, text: &str) -> String {
-        // The longest first: one may be part of another.
-        let mut found: Vec<&String> = self.0.iter().filter(|withheld| text.contains(*withheld)).collect();
-        found.sort_by_key(|withheld| std::cmp::Reverse(withheld.len()));
-        found.into_iter().fold(text.to_owned(), |text, withheld| text.replace(withheld, MASKED))
+        String::from_utf8_lossy(&self.out_of_body(text.as_bytes())).into_owned()
     }
 
-    /// Redacts a body.
+    /// Redacts a body, which may be cut within a character.
     pub fn out_of_body(&self, body: &[u8]) -> Vec<u8> {
-        match std::str::from_utf8(body) {
-            Ok(text) => self.out_of(text).into_bytes(),
-            // The body may be cut within a character.
-            Err(error) if error.error_len().is_none() => self.out_of_body(&body[..error.valid_up_to()]),
-            Err(_) if self.0.iter().any(|withheld| memmem::find(body, withheld.as_bytes()).is_some()) => {
-                MASKED.as_bytes().to_vec()
-            }
-            Err(_) => body.to_vec(),
+        let whole = match std::str::from_utf8(body) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            _ => body.len(),
+        };
+        let (mut redacted, mut from) = (Vec::with_capacity(whole), 0);
+        for (start, end) in self.places(&body[..whole]) {
+            redacted.extend_from_slice(&body[from..start]);
+            redacted.extend_from_slice(MASKED.as_bytes());
+            from = end;
         }
+        redacted.extend_from_slice(&body[from..whole]);
+        redacted
+    }
+
+    /// Where the withheld texts stand, in order and apart from each other.
+    fn places(&self, body: &[u8]) -> Vec<(usize, usize)> {
+        let mut found = Vec::new();
+        each_spelling(body, &mut |spelling| {
+            for withheld in &self.0 {
+                let places = memmem::find_iter(&spelling.bytes, withheld);
+                found.extend(places.map(|at| spelling.place(at, withheld.len())));
+            }
+        });
+        found.sort_unstable();
+        found.dedup_by(|next, last| {
+            let is_within = next.0 < last.1;
+            last.1 = if is_within { last.1.max(next.1) } else { last.1 };
+            is_within
+        });
+        found
     }
 }
 
@@ -159,8 +204,10 @@ fn value_behind(text: &str) -> Option<&str> {
     let rest = rest.trim_start_matches(['"', '\\']).trim_start();
     let rest = rest.strip_prefix([':', '=', '>'])?;
     let rest = rest.trim_start().trim_start_matches(['"', '\\', '\'']);
-    let end = rest.find(|letter: char| letter.is_whitespace() || "\"'<>&,}\\".contains(letter));
-    Some(&rest[..end.unwrap_or(rest.len())])
+    let ends = |letter: char| letter.is_whitespace() || "\"'<>&,}".contains(letter);
+    let value = &rest[..rest.find(ends).unwrap_or(rest.len())];
+    // A quote within a text of JSON.
+    Some(value.trim_end_matches('\\'))
 }
 
 #[cfg(test)]
@@ -176,11 +223,17 @@ mod tests {
             "<r><Token>abc-123-def</Token><apr>9.5</apr></r>",
             r#"<r token="abc-123-def"><apr>9.5</apr></r>"#,
             "apr=9.5&client_secret=abc-123-def&b=1",
+            r#"{"apr":9.5,"t\u006fken":"abc-123-d\u0065f"}"#,
+            r#"{"token":{"kind":"x","values":["abc-123-def"]},"apr":9.5}"#,
+            r#"{"apr":9.5,"answer":"{\"credentials\":{\"a\":\"abc-123-def\"}}"}"#,
+            "<r><token><value>abc-123-def</value></token><apr>9.5</apr></r>",
+            r#"{"apr":9.5,"token":"\/a\"bc-123-def"}"#,
+            r#"{"apr":9.5,"token":"1\/abc-123-def", "cut off": "he"#,
         ] {
             let mut withheld = SecretRedaction::default();
             withheld.learn(body.as_bytes());
             let kept = String::from_utf8(withheld.out_of_body(body.as_bytes())).unwrap();
-            assert!(!kept.contains("abc-123-def") && kept.contains("9.5"), "{kept}");
+            assert!(!kept.contains("bc-123-d") && kept.contains("9.5"), "{kept}");
         }
     }
 
@@ -194,10 +247,24 @@ mod tests {
             r#"s&cret \"key\""#,
             "s&amp;cret \"key\"",
             "cyZjcmV0ICJrZXki",
+            "s%26cret%20%22key%22",
+            r"s\u0026cret \u0022k\u0065y\u0022",
+            r"s\x26cret \x22key\x22",
+            r#"s&cret \\\"key\\\""#,
+            "s&#38;cret &#x22;key&quot;",
+            "s&amp;amp;cret &quot;key&quot;",
+            r"s%5Cu0026cret+%5C%22key%5C%22",
+            "73266372657420226b657922",
         ] {
             assert_eq!(withheld.out_of(&format!("<{written}>")), "<***>", "{written}");
         }
-        assert_eq!(withheld.out_of_body(b"\xff\xfe s&cret \"key\""), b"***");
+        withheld.add("/\u{1f600}+key/");
+        assert_eq!(withheld.out_of(r"<\/\ud83d\ude00+key\/>"), "<***>");
+        assert_eq!(withheld.out_of("<%2F%F0%9F%98%80%2Bkey/>"), "<***>");
+        for other in [r"s\u0026cre", r"a\u00zz\", "&#xfffffff; %zz %e9 \\ud83d", "s & cret"] {
+            assert_eq!(withheld.out_of(other), other);
+        }
+        assert_eq!(withheld.out_of_body(b"\xff\xfe s&cret \"key\""), b"\xff\xfe ***");
         assert_eq!(withheld.out_of_body("9.5 \u{e9}".as_bytes().split_last().unwrap().1), b"9.5 ");
     }
 }

@@ -56,6 +56,7 @@ impl RawValues for Database {
     fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
         let key = sled_key.to_vec();
         let found = self.client.ask(|connection| async move { connection.row(GET, &[&key]).await });
+        let found = found.inspect_err(|failure| self.node.cluster.note_unread(&failure.to_string()));
         Ok(found?.map(|row| row.get(0)))
     }
 }

@@ -253,7 +253,7 @@ fn a_database_that_is_lost_is_told_and_commits_go_on_when_it_is_back() {
     line.cut(true);
     assert!(matches!(committed(&store, Commit::new().put(TREE, "key", "lost")), Err(CommitError::Failed(_))));
     assert!(matches!(store.health(), StoreHealth::Failed(_)));
-    assert!(store.get(TREE, "key").is_err());
+    assert!(store.get(TREE, "key").is_err() && store.is_out_of_reach());
     line.cut(false);
     let mut tries = 0;
     while committed(&store, Commit::new().put(TREE, "key", "after")).is_err()
@@ -264,6 +264,7 @@ fn a_database_that_is_lost_is_told_and_commits_go_on_when_it_is_back() {
         thread::park_timeout(Duration::from_millis(5));
     }
     assert_eq!(store.get(TREE, "key"), Ok(Some(b"after".to_vec())));
+    until(&store, |_| !store.is_out_of_reach());
 }
 
 /// Waits until the health of a store satisfies a condition.

@@ -12,7 +12,7 @@ use super::digest;
 use super::entities::{CompanyRecord, TokenRecord};
 use crate::{Commit, CommitError, ReadError, ReadResult, Store, Topic, Tree, codec};
 use offerd_base::ids;
-use offerd_model::{InDoubt, TokenKind};
+use offerd_model::{InDoubt, TokenKind, name_as_it_looks};
 
 const COMPANY_NAME_BYTES: usize = 200;
 
@@ -55,8 +55,8 @@ impl Tokens {
 
     /// Why the token cannot be created, if so.
     pub fn fault(new: &NewToken) -> Option<String> {
-        let name = new.company.trim();
-        if name.contains(char::is_control) {
+        let name = name_as_it_looks(&new.company);
+        if new.company.trim().contains(char::is_control) {
             return Some("the company's name must have no control characters".to_owned());
         }
         let fits = !name.is_empty() && name.len() <= COMPANY_NAME_BYTES;
@@ -80,7 +80,7 @@ impl Tokens {
     /// # Errors
     /// [`CommitError::Guard`] if the company exists; another one if the store does not take the commit.
     pub async fn create_first(&self, new: NewToken) -> Result<(String, TokenRecord), CommitError> {
-        let company = company_uuid(&new.company);
+        let company = company_uuid(&name_as_it_looks(&new.company));
         let (token, record, commit) = self.made(new);
         self.store.commit(commit.absent(Tree::Companies, company.as_bytes())).await?;
         Ok((token, record))
@@ -99,7 +99,9 @@ impl Tokens {
 
     /// The company of a new token, with the commit that creates or changes it if needed.
     fn holding(&self, name: String, look_back_minutes: Option<u32>) -> (CompanyRecord, Commit) {
-        let (found, known) = self.each_company().find(|(company, _)| company.name == name).unzip();
+        let name = name_as_it_looks(&name);
+        let is_it = |company: &CompanyRecord| name_as_it_looks(&company.name) == name;
+        let (found, known) = self.each_company().find(|(company, _)| is_it(company)).unzip();
         let uuid = company_uuid(&name);
         let mut company = found.unwrap_or(CompanyRecord { uuid, name, duplicate_look_back_minutes: None });
         let before = company.duplicate_look_back_minutes;
@@ -167,10 +169,11 @@ impl Tokens {
         self.store.keys(Tree::Companies, []).map_or(true, |keys| !keys.is_empty())
     }
 
-    /// A company by its name.
+    /// A company by its name as it looks.
     pub fn company_named(&self, name: &str) -> ReadResult<Option<CompanyRecord>> {
         let mut all = self.store.all(Tree::Companies)?.into_iter().map(|(_, company)| company);
-        Ok(all.find(|company: &CompanyRecord| company.name == name))
+        let name = name_as_it_looks(name);
+        Ok(all.find(|company: &CompanyRecord| name_as_it_looks(&company.name) == name))
     }
 
     /// The names of the companies with a token, of those that can be read.
@@ -235,7 +238,23 @@ mod tests {
         let fault = |company: &str| Tokens::fault(&NewToken { company: company.to_owned(), ..new(None) });
         assert_eq!(fault("Acme"), None);
         assert!(fault("A\u{1b}[2Jcme").unwrap().contains("control characters"));
-        assert!(fault(" ").unwrap().contains("1 to 200 bytes"));
+        for empty in [" ", "\u{200b}", "\u{2800}\u{a0}"] {
+            assert!(fault(empty).unwrap().contains("1 to 200 bytes"), "{empty:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn names_that_look_the_same_are_one_company() {
+        let directory = tempfile::tempdir().unwrap();
+        let tokens = Tokens::of(Store::open(StoreOptions::new(directory.path())).unwrap());
+        let named = |company: &str| NewToken { company: company.to_owned(), ..new(None) };
+        for name in ["Zoë Loans", "Zoe\u{308} Loans", " Zoë\u{a0}Loans", "Zo\u{200b}ë  Loans"] {
+            tokens.create(named(name)).await.unwrap();
+            assert_eq!(tokens.company_named(name).unwrap().unwrap().name, "Zoë Loans", "{name:?}");
+        }
+        tokens.create(named("zoë loans")).await.unwrap();
+        assert_eq!(tokens.companies().len(), 2, "capitals are seen");
+        assert!(tokens.create_first(named("Zoë  Loans")).await.is_err());
     }
 
     /// Commands and requests each have a `Tokens` of their own.

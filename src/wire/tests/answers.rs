@@ -9,8 +9,8 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderValue, TRANSFER_ENCO
 use hyper::{HeaderMap, StatusCode};
 use tokio::io::AsyncWriteExt;
 
-use super::kit::{Server, answer, closed_port, endpoint, far, near, once, post, request, send};
-use crate::{CallError, CallReply, LookupRules, PanelRules, Phases, PoolRules, Wire, decoded};
+use super::kit::{Server, answer, closed_port, endpoint, far, near, once, post, request, send, wire};
+use crate::{CallError, CallReply, LookupRules, Phases, PoolRules, decoded};
 
 fn gzip(body: impl AsRef<[u8]>) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());

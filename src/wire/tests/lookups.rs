@@ -9,9 +9,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::kit::{Server, answer, near, once, post, send};
+use super::kit::{Server, answer, near, once, post, send, wire};
 use crate::lookups::{Addresses, Asked, HOSTS_MAX, KnownHosts, Lookups, RETRY_AFTER};
-use crate::{CallError, CallReply, LookupRules, PanelRules, PoolRules, Wire};
+use crate::{CallError, CallReply, LookupRules, PoolRules};
 
 const RULES: LookupRules =
     LookupRules { threads: 4, timeout: Duration::from_secs(2), kept: Duration::from_secs(30), stale: HOUR };

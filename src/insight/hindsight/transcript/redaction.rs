@@ -24,14 +24,22 @@ const DIGITS: usize = 6;
 pub(super) struct Redaction {
     /// The lead's values, including numbers, reduced to letters and digits.
     personal: Vec<String>,
+    /// The lead's numbers, of whatever length.
+    numbers: Vec<f64>,
     /// Words of the partner's file.
     words: BTreeSet<String>,
 }
 
 impl Redaction {
     pub(super) fn of(lead: &Lead, source: Option<&HttpSource>) -> Self {
-        let values = Attribute::all().iter().filter_map(|attribute| attribute.read(lead));
-        let texts = values.flat_map(|value| match value {
+        let values: Vec<AttributeValue> =
+            Attribute::all().iter().filter_map(|attribute| attribute.read(lead)).collect();
+        let numbers = values.iter().filter_map(|value| match value {
+            AttributeValue::Number(number) => Some(*number),
+            _ => None,
+        });
+        let numbers = numbers.collect();
+        let texts = values.into_iter().flat_map(|value| match value {
             AttributeValue::Text(text) => vec![text.to_owned()],
             AttributeValue::Texts(texts) => texts.to_vec(),
             AttributeValue::Number(number) => vec![number.to_string()],
@@ -41,7 +49,7 @@ impl Redaction {
         });
         let personal = texts.map(|text| bare(&text)).filter(|text| text.len() > 1).collect();
         let words = source.map(HttpSource::words).unwrap_or_default();
-        Self { personal, words: words.into_iter().collect() }
+        Self { personal, numbers, words: words.into_iter().collect() }
     }
 
     pub(super) fn redact(&self, ask: &mut AskTranscript) {
@@ -78,7 +86,11 @@ impl Redaction {
         let mut parts = rest.split('/');
         // Without a user and a password.
         let host = parts.next().and_then(|host| host.rsplit('@').next()).unwrap_or_default();
-        let shown = parts.map(|part| if self.is_name(part) { part } else { MASKED });
+        let is_name = |part: &str| {
+            let mut decoded = form_urlencoded::parse(part.as_bytes());
+            self.is_name(part) && decoded.all(|(name, value)| self.is_name(&name) && self.is_name(&value))
+        };
+        let shown = parts.map(|part| if is_name(part) { part } else { MASKED });
         let path: String = shown.map(|part| format!("/{part}")).collect();
         let names: Vec<String> =
             form_urlencoded::parse(query.as_bytes()).map(|(name, _)| format!("{name}={MASKED}")).collect();
@@ -130,11 +142,16 @@ impl Redaction {
     }
 
     fn is_personal(&self, text: &str) -> bool {
+        if text.trim().parse::<f64>().is_ok_and(|number| self.numbers.contains(&number)) {
+            return true;
+        }
+        // A part of a number identifies with fewer letters than a part of a word.
+        let part = if text.bytes().all(|letter| letter.is_ascii_digit()) { 3 } else { 4 };
         let text = bare(text);
         self.personal.iter().any(|personal| {
             *personal == text
                 || (personal.len() > 2 && text.contains(personal.as_str()))
-                || (text.len() > 3 && personal.contains(&text))
+                || (text.len() >= part && personal.contains(&text))
         })
     }
 }
@@ -165,7 +182,8 @@ mod tests {
 
     fn redaction() -> Redaction {
         let lead = br#"{"personalInformation": {"firstName": "Maren", "ssn": "536-22-8714", "city": "Yakima",
-            "dateOfBirth": "1985-04-12"}, "loanInformation": {"loanAmount": 10000}}"#;
+            "dateOfBirth": "1985-04-12"}, "loanInformation": {"loanAmount": 10000},
+            "autoInsuranceInformation": {"numberOfVehicles": 2}}"#;
         let words = ["APPROVED".to_owned(), "Maren".to_owned()].into();
         Redaction { words, ..Redaction::of(&Lead::read(lead).unwrap(), None) }
     }
@@ -195,8 +213,8 @@ mod tests {
     fn of_an_answer_only_what_can_be_nobodys_is_shown() {
         let answer = r#"{"status": "APPROVED", "apr": 9.25, "rate": "7.5", "ok": true,
             "name": "Maren", "hello": "Dear MAREN", "last4": 8714, "text": "a lender", "ssn": "536228714",
-            "born": "04/12/1985", "account": 12345678}"#;
-        let masked = r#"{"account":"•••","apr":9.25,"born":"•••","hello":"•••","last4":"•••","name":"•••","ok":true,"rate":"7.5","ssn":"•••","status":"APPROVED","text":"•••"}"#;
+            "born": "04/12/1985", "account": 12345678, "same": [2, 2.0, "2", "2e0", 10000, "1e4", 536, "714", 3]}"#;
+        let masked = r#"{"account":"•••","apr":9.25,"born":"•••","hello":"•••","last4":"•••","name":"•••","ok":true,"rate":"7.5","same":["•••","•••","•••","•••","•••","•••","•••","•••",3],"ssn":"•••","status":"APPROVED","text":"•••"}"#;
         assert_eq!(shown("application/json", answer, false), masked);
         assert_eq!(shown("application/json", r#"{"Maren": 1}"#, false), r#"{"•••0":1}"#);
     }
@@ -206,6 +224,7 @@ mod tests {
         for (url, shown) in [
             ("https://a.example/v2/quote?ssn=536228714&a=b", "https://a.example/v2/quote?ssn=•••&a=•••"),
             ("https://me:secret@a.example/v2/quote", "https://a.example/v2/quote"),
+            ("https://a.example/people/M%61ren/%35362287", "https://a.example/people/•••/•••"),
             ("https://a.example/people/Maren/5362287", "https://a.example/people/•••/•••"),
             ("/callbacks/", "/callbacks/"),
         ] {

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use super::broken::ReadError;
 use super::disk::DiskError;
-use super::lock;
 use super::manifest::FORMAT;
 use super::sealing::{MasterKeyError, SealingError};
 use super::space::unusable;
@@ -24,8 +23,13 @@ pub enum StoreError {
         source: io::Error,
     },
     /// Another process has the store in this directory open.
-    #[error("the store `{path}` is locked: another offerd is running on it{}", lock::holder(.0), path = .0.display())]
-    Locked(PathBuf),
+    #[error("the store `{path}` is locked: another offerd is running on it{holder}", path = .path.display())]
+    Locked {
+        /// The directory.
+        path: PathBuf,
+        /// Words for that process, where the system knows it.
+        holder: String,
+    },
     /// The store belongs to another user.
     #[error(
         "`{path}` belongs to {}, but you are {}, and the daemon could not read files of that user; nothing \

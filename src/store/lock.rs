@@ -43,7 +43,7 @@ impl Lock {
 
 /// Words for the process that has a store locked, where the system tells it, in lines of `/proc/locks` such as
 /// `1: FLOCK  ADVISORY  WRITE 4711 fd:01:262146 0 EOF`.
-pub(super) fn holder(store: &Path) -> String {
+fn holder(store: &Path) -> String {
     let pid = fs::metadata(store).and_then(|of| Ok((of.ino(), fs::read_to_string("/proc/locks")?)));
     let pid = pid.ok().and_then(|(inode, locks)| {
         let held = locks.lines().filter(|line| line.contains(" FLOCK ") && !line.contains("->"));
@@ -57,6 +57,6 @@ fn hold(opened: io::Result<File>, path: &Path, store: &Path, until: Instant) -> 
     let locked = opened.and_then(|file| Ok((disk::lock_until(&file, until)?, file)));
     match locked.map_err(|source| io_error(path, source))? {
         (true, file) => Ok(file),
-        (false, _) => Err(StoreError::Locked(store.to_owned())),
+        (false, _) => Err(StoreError::Locked { path: store.to_owned(), holder: holder(store) }),
     }
 }

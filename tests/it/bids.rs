@@ -132,6 +132,7 @@ async fn nobody_who_says_that_a_second_post_does_harm_is_pinged_twice_over_a_kil
         buyer
             .replaced("wire = {", &format!("wire = {{ {wire}"))
             .replaced("/ping\"", &format!("/ping?{key}\""))
+            .replaced("/ping\"", &format!("/ping?{key}\""))
     };
     let harmed = "idempotent = false,";
     let partners = vec![

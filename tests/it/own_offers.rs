@@ -123,7 +123,6 @@ async fn an_offer_of_the_catalog_is_shown_in_the_partners_words() {
     assert_eq!(shown, [(&json!(24), &Value::Null), (&json!(36), &json!("As we told you."))], "{table}");
 
     daemon.logged("above 0 and below 1 percent").await;
-    daemon.logged("its monthly payment is more than 10 % off").await;
     daemon.logged("its monthly payment is more than 2 % off").await;
     let metrics = daemon.metrics().await;
     assert!(

@@ -10,10 +10,7 @@ use super::conditions::{self, Tag};
 use super::filters::ADDS_TEXT;
 use super::mapping_error::own_words;
 use super::truth::plain;
-use super::work;
-
-/// Maximum size of a text made by a mapping, bytes.
-pub(super) const TEXT_BYTES: usize = 1024 * 1024;
+use super::work::{self, TEXT_BYTES, too_long};
 
 /// Maximum size of a mapping, bytes; of a template, with all its tags.
 const EXPRESSION_BYTES: usize = 16 * 1024;
@@ -198,10 +195,6 @@ fn format(state: &mut State, format: &Value, values: Rest<Value>) -> Result<Valu
 
 fn within(bytes: usize) -> Result<(), Error> {
     if bytes <= TEXT_BYTES { Ok(()) } else { Err(too_long()) }
-}
-
-pub(super) fn too_long() -> Error {
-    own_words(format!("makes more than {TEXT_BYTES} bytes"))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use minijinja::value::{Serde, Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
 use super::absent::AbsentMapping;
-use super::bounds::{self, BoundedText, TEXT_BYTES};
+use super::bounds::{self, BoundedText};
 use super::comparison;
 use super::conditions::{self, NO_TRUTH};
 use super::filters;
@@ -18,7 +18,7 @@ use super::plain::Plain;
 use super::signing;
 use super::specimen;
 use super::truth::{plain, says_nothing, truth_of};
-use super::work;
+use super::work::{self, TEXT_BYTES};
 use super::xml::{self, sent};
 use offerd_base::declaration::{did_you_mean, nearest};
 

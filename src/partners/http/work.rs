@@ -7,8 +7,10 @@ use std::time::Instant;
 use minijinja::value::{Object, Value, ValueKind};
 use minijinja::{Environment, Error, State};
 
-use super::bounds::{self, TEXT_BYTES};
 use super::mapping_error::own_words;
+
+/// Maximum size of a text made by a mapping, bytes.
+pub(super) const TEXT_BYTES: usize = 1024 * 1024;
 
 /// Values that the mappings of one answer may visit, or else those of one request.
 const STEPS: u64 = 2_000_000;
@@ -156,7 +158,7 @@ fn weighed(value: &Value, mut pay: impl FnMut(u64) -> Result<(), Error>) -> Resu
 
 fn visit(value: &Value, depth: usize, values: &mut usize, left: &mut usize) -> Result<(), Error> {
     let bytes = value.as_str().map_or(1, |text| text.len().max(1));
-    *left = left.checked_sub(bytes).ok_or_else(bounds::too_long)?;
+    *left = left.checked_sub(bytes).ok_or_else(too_long)?;
     *values += 1;
     let inner = match value.kind() {
         ValueKind::Seq | ValueKind::Iterable | ValueKind::Map => value.try_iter(),
@@ -170,4 +172,7 @@ fn visit(value: &Value, depth: usize, values: &mut usize, left: &mut usize) -> R
         }
     }
     Ok(())
+}
+pub(super) fn too_long() -> Error {
+    own_words(format!("makes more than {TEXT_BYTES} bytes"))
 }

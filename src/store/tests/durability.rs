@@ -348,7 +348,7 @@ fn a_store_that_is_open_is_locked_for_others() {
     let mut options = StoreOptions::new(directory.path());
     options.lock_wait = Duration::ZERO;
     let error = Store::open_inline_with(&options).unwrap_err();
-    assert!(matches!(&error, StoreError::Locked(path) if path == directory.path()));
+    assert!(matches!(&error, StoreError::Locked { path, .. } if path == directory.path()));
     let holder = format!("another offerd is running on it, process {};", std::process::id());
     assert!(error.to_string().contains(&holder), "{error}");
 }

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::kit::{Server, answer, near, once, post, send, wire};
 use crate::lookups::{Addresses, Asked, HOSTS_MAX, KnownHosts, Lookups, RETRY_AFTER};
-use crate::{CallError, CallReply, LookupRules, PoolRules};
+use crate::{CallError, CallReply, LookupRules, PoolRules, Wire};
 
 const RULES: LookupRules =
     LookupRules { threads: 4, timeout: Duration::from_secs(2), kept: Duration::from_secs(30), stale: HOUR };

@@ -247,6 +247,7 @@ fn it_says_what_each_failure_means() {
         ("internal", Failure::internal(), of_its_own),
         ("overloaded", Failure::overloaded(1), of_its_own),
         ("unreadable", Failure::unreadable(1), of_its_own),
+        ("out_of_reach", Failure::out_of_reach(1), of_its_own),
         ("unwritable", Failure::unwritable(1), of_its_own),
     ];
     let source = clone("src/web/failure.rs");

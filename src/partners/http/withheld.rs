@@ -102,7 +102,7 @@ pub fn kept_headers(headers: &HeaderMap) -> Vec<(String, Option<String>)> {
 }
 
 impl SecretRedaction {
-    /// Adds a text with its encodings; [`each_spelling`] finds the escapes.
+    /// Adds a text with its encodings; escapes are found as such.
     pub fn add(&mut self, text: &str) {
         if text.len() < SHORTEST {
             return;

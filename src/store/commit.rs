@@ -9,7 +9,7 @@ use super::broken::ReadError;
 use super::trees::Tree;
 use super::volume_number::Number;
 
-/// Writes that become durable together, under guards. Built by chaining, given to [`Store::commit`].
+/// Writes that become durable together, under guards. Built by chaining, given to `Store::commit`.
 ///
 /// Guards are checked in the order given, against all earlier commits and before any write of this one; one
 /// failure drops the whole commit. Of two writes to one key the later counts.

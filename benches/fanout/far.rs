@@ -73,7 +73,7 @@ pub fn run() -> bool {
         PARTNERS => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let count = argument.parse().expect("a number");
-            runtime.expect("a runtime").block_on(serve(count, |request| answer(request)));
+            runtime.expect("a runtime").block_on(serve(count, answer));
         }
         BARE => {
             let partners: Arc<[String]> = argument.split(',').map(str::to_owned).collect();

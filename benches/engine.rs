@@ -296,7 +296,7 @@ fn hostile(criterion: &mut Criterion) {
         format!(r#"{{"offers":[{}{one}]}}"#, format!("{one},").repeat(bytes / (one.len() + 1)))
     };
     let element = |of: fn(usize) -> String, bytes: usize| {
-        (0..).map(of).scan(0, |all, one| {
+        (0..).map(of).scan(0, move |all, one| {
             *all += one.len();
             (*all < bytes).then_some(one)
         })

@@ -20,7 +20,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::json;
 use tokio::net::TcpListener;
 
-/// The arguments that run this binary as partners, with their number, and as the bare server, with their addresses.
+/// The arguments that run this binary as partners, with their number, and as the bare server, with their URLs.
 const PARTNERS: &str = "--partners";
 const BARE: &str = "--bare-fan-out";
 
@@ -37,9 +37,12 @@ impl Far {
         Self::start(PARTNERS, count.to_string())
     }
 
-    /// Starts a server that calls these partners for each lead.
-    pub fn bare(partners: &[SocketAddr]) -> Self {
-        Self::start(BARE, partners.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(","))
+    /// Starts a server that calls these partners at `path` for each lead.
+    pub fn bare(partners: &[SocketAddr], path: &str) -> Self {
+        Self::start(
+            BARE,
+            partners.iter().map(|at| format!("http://{at}{path}")).collect::<Vec<_>>().join(","),
+        )
     }
 
     fn start(role: &str, argument: String) -> Self {
@@ -136,17 +139,16 @@ async fn answer(request: Request<Incoming>) -> Response<Full<Bytes>> {
     response(Bytes::from(json!({ "offers": offers }).to_string()))
 }
 
-/// Calls all partners at the path of the request, and answers with the last answer once all have answered.
+/// Calls all partners, and answers with the last answer once all have answered.
 async fn fan_out(
     client: Client<HttpConnector, Full<Bytes>>,
     partners: Arc<[String]>,
     request: Request<Incoming>,
 ) -> Response<Full<Bytes>> {
-    let path = request.uri().path().to_owned();
     let lead = request.into_body().collect().await.expect("a whole request").to_bytes();
     let asked = lead.slice(..lead.len().min(200));
     let answers = join_all(partners.iter().map(async |partner| {
-        let request = Request::post(format!("http://{partner}{path}"))
+        let request = Request::post(partner)
             .header("content-type", "application/json")
             .body(Full::new(asked.clone()))
             .expect("a request");

@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 
 use super::far::{self, Far};
 use super::generator::{Call, MARK, Until, closed_loop};
-use super::kit::partners::{PartnerFile, lender_asked};
+use super::kit::partners::{PartnerFile, far_offer, lender_asked};
 use super::kit::{Daemon, sample, signal};
 use super::{PARTNERS, cpu, process};
 
@@ -26,6 +26,8 @@ const TURN: Duration = Duration::from_secs(2);
 /// The latency of slow partners, and the connections at which the time added to it is measured.
 const SLOW: Duration = Duration::from_millis(100);
 const ADDED_AT: [usize; 2] = [1, 16];
+/// Leads whose added time is measured, at each.
+const ADDED_TO: u64 = 100;
 const MIB: f64 = 1024.0 * 1024.0;
 
 /// What partners do in a measurement.
@@ -49,29 +51,29 @@ struct Server {
 
 /// Measures all, and prints a table with ratios.
 pub fn measure(runtime: &Runtime) {
+    println!("load average before: {}", process::load_average());
     let partners = Far::partners(PARTNERS);
-    let bare = Far::bare(&partners.addresses);
     let at_rest = at_rest(runtime);
     println!("Memory at rest with the sample catalogue: {at_rest:.0} MiB (bar 60)");
     println!("\nA lead of {PARTNERS} HTTP partners; in brackets the ratio to the bare fan-out");
 
-    let servers = servers(runtime, &partners, &bare, PROMPT);
+    let (servers, _bare) = servers(runtime, &partners, PROMPT);
     let one_offer = cpu_times(runtime, &servers);
     cpu_row("CPU µs a lead, one offer each", &one_offer);
     rates_and_memory(runtime, &servers);
     end(servers);
 
-    let servers = self::servers(runtime, &partners, &bare, FIVE_OFFERS);
+    let (servers, _bare) = self::servers(runtime, &partners, FIVE_OFFERS);
     let five_offers = cpu_times(runtime, &servers);
     cpu_row("CPU µs a lead, five offers each", &five_offers);
     let grows = five_offers[1] / one_offer[1];
     println!("{:<34}{grows:>9.2} times that of one offer (bar 2)", "");
     end(servers);
 
-    let servers = self::servers(runtime, &partners, &bare, SLOW_ONES);
+    let (servers, _bare) = self::servers(runtime, &partners, SLOW_ONES);
     for connections in ADDED_AT {
         let added = servers.iter().map(|server| {
-            let (latencies, _) = closed_loop(&server.call, connections, Until::Elapsed(2 * TURN));
+            let (latencies, _) = closed_loop(&server.call, connections, Until::Done(ADDED_TO));
             Duration::from_micros(latencies.value_at_quantile(0.5)).saturating_sub(SLOW).as_secs_f64() * 1e3
         });
         row(&format!("added to {SLOW:?}, p50 ms, at {connections}"), added.map(|ms| format!("{ms:.2}")));
@@ -87,9 +89,9 @@ fn at_rest(runtime: &Runtime) -> f64 {
     resident
 }
 
-/// A daemon on the disk, one in memory, and the bare server, all of which ask partners of this kind.
-fn servers(runtime: &Runtime, partners: &Far, bare: &Far, kind: Kind) -> [Server; 3] {
-    let path = kind.path();
+/// A daemon on the disk, one in memory, and the bare server, all of which ask partners of this kind; and the
+/// process of the bare server, which ends on drop.
+fn servers(runtime: &Runtime, partners: &Far, kind: Kind) -> ([Server; 3], Far) {
     let daemon = |name, in_memory| {
         let plan = Daemon::with_partners(kind.files(partners)).setting("limits.queueing_target", "0ms");
         if in_memory {
@@ -105,12 +107,12 @@ fn servers(runtime: &Runtime, partners: &Far, bare: &Far, kind: Kind) -> [Server
         Server { name, pid: daemon.pid(), call, daemon: Some(daemon) }
     };
     let [on_disk, in_memory] = [daemon("offerd, disk", false), daemon("offerd, tmpfs", true)];
-    let url = format!("http://{}{path}", bare.addresses[0]);
-    let call = Call::new("POST", &url, "", &[], &lead(), 200);
-    let bare = Server { name: "bare", pid: bare.pid(), call, daemon: None };
-    let servers = [on_disk, in_memory, bare];
+    let bare = Far::bare(&partners.addresses, &kind.path());
+    let call = in_memory.call.to(bare.addresses[0]);
+    let floor = Server { name: "bare", pid: bare.pid(), call, daemon: None };
+    let servers = [on_disk, in_memory, floor];
     row("", servers.iter().map(|server| server.name.to_owned()));
-    servers
+    (servers, bare)
 }
 
 fn end(servers: [Server; 3]) {
@@ -190,21 +192,7 @@ json = {{ amount = "lead.loanInformation.loanAmount", id = "lead_uuid", email = 
 wire = {{ allow_addresses = ["127.0.0.1"], connect_timeout = "1s", concurrency = 512 }}
 answer = {{ offer = {{ key = "offer.key", term = "offer.term", apr = "offer.apr", pre_qualified = "true" }} }}"#
         );
-        let others = (1..self.offers).map(|nth| {
-            format!(
-                r#"
-[[products.loan.offers]]
-key = "far{nth}"
-sub_type = "personal_loan"
-landing_url = "https://{key}.example/apply?click={{clickId}}"
-amount = {{ min = 1000, max = 50000 }}
-terms = [24, 36]
-apr_type = "fixed"
-payout = {{ on = "funded", percent = 2.0 }}
-conversion_probability = 0.1
-"#
-            )
-        });
+        let others = (1..self.offers).map(|nth| far_offer(key, &format!("far{nth}")));
         lender_asked(key, &http, &others.collect::<String>())
     }
 }

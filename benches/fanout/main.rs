@@ -15,13 +15,11 @@
 mod cpu;
 mod far;
 mod floor;
-#[allow(dead_code)] // the load bench uses all of it
 #[path = "../load/generator.rs"]
 mod generator;
 mod kinds;
 #[path = "../../tests/it/kit/mod.rs"]
 mod kit;
-#[allow(dead_code)] // the load bench uses all of it
 #[path = "../load/process.rs"]
 mod process;
 

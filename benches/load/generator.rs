@@ -5,7 +5,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Barrier, OnceLock};
 use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
@@ -14,9 +14,6 @@ use hdrhistogram::Histogram;
 
 /// The placeholder in a body for eight digits that differ in each request.
 pub const MARK: &str = "00000000";
-
-/// The warm-up at the measured rate.
-const WARM_UP: Duration = Duration::from_millis(500);
 
 /// The longest latency in the histogram, in microseconds.
 const LONGEST_US: u64 = 60_000_000;
@@ -64,20 +61,20 @@ impl Call {
 }
 
 /// A connection that makes the call, one at a time.
-struct Connection {
+pub(super) struct Connection {
     stream: TcpStream,
     call: Call,
     received: Box<[u8]>,
 }
 
 impl Connection {
-    fn open(call: &Call) -> Self {
+    pub(super) fn open(call: &Call) -> Self {
         let stream = TcpStream::connect(call.server).expect("the server accepts");
         stream.set_nodelay(true).expect("a TCP socket");
         Self { stream, call: call.clone(), received: vec![0; 64 * 1024].into() }
     }
 
-    fn exchange(&mut self) {
+    pub(super) fn exchange(&mut self) {
         if let Some(mark) = self.call.mark {
             static COUNT: AtomicU64 = AtomicU64::new(1);
             let digits = format!("{:08}", COUNT.fetch_add(1, Ordering::Relaxed) % 100_000_000);
@@ -146,61 +143,29 @@ pub fn closed_loop(call: &Call, connections: usize, until: Until) -> (Histogram<
 }
 
 /// The latencies of all threads of a loop.
-fn joined(threads: Vec<ScopedJoinHandle<'_, Histogram<u64>>>) -> Histogram<u64> {
+pub(super) fn joined(threads: Vec<ScopedJoinHandle<'_, Histogram<u64>>>) -> Histogram<u64> {
     let parts = threads.into_iter().map(|thread| thread.join().expect("every answer is good"));
     parts.fold(histogram(), |sum, part| sum + part)
 }
 
-fn micros(latency: Duration) -> u64 {
+pub(super) fn micros(latency: Duration) -> u64 {
     u64::try_from(latency.as_micros()).unwrap_or(LONGEST_US)
-}
-
-/// Runs an open loop with requests at random times, `rate` per second; returns microseconds from the time at
-/// which each was due, even if no connection was free then. The warm-up does not count.
-pub fn open_loop(call: &Call, connections: usize, rate: f64, lasting: Duration) -> Histogram<u64> {
-    let mut dues = vec![Duration::ZERO];
-    while let Some(due) = dues.last().filter(|due| **due < WARM_UP + lasting) {
-        dues.push(*due + Duration::from_secs_f64(-(1.0 - draw()).ln() / rate));
-    }
-    let mut open: Vec<Connection> = (0..connections).map(|_| Connection::open(call)).collect();
-    let next = AtomicUsize::new(0);
-    let start = Start::of(connections);
-    std::thread::scope(|scope| {
-        let threads = open.iter_mut().map(|connection| {
-            scope.spawn(|| {
-                let mut latencies = histogram();
-                // Touches its memory in advance.
-                latencies.clear();
-                let begun = start.wait();
-                while let Some(due) = dues.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    wait(begun + *due);
-                    connection.exchange();
-                    let latency = begun.elapsed() - *due;
-                    if *due >= WARM_UP {
-                        latencies.saturating_record(micros(latency));
-                    }
-                }
-                latencies
-            })
-        });
-        joined(threads.collect())
-    })
 }
 
 /// The common start of a loop's threads, once all are running. The kernel may take a millisecond to create
 /// each stack, which must not count against the server.
-struct Start {
+pub(super) struct Start {
     all: Barrier,
     at: OnceLock<Instant>,
 }
 
 impl Start {
-    fn of(threads: usize) -> Self {
+    pub(super) fn of(threads: usize) -> Self {
         Self { all: Barrier::new(threads), at: OnceLock::new() }
     }
 
     /// Waits for all threads; returns the start time.
-    fn wait(&self) -> Instant {
+    pub(super) fn wait(&self) -> Instant {
         self.all.wait();
         self.begun()
     }
@@ -210,23 +175,6 @@ impl Start {
     }
 }
 
-fn histogram() -> Histogram<u64> {
+pub(super) fn histogram() -> Histogram<u64> {
     Histogram::new_with_max(LONGEST_US, 3).expect("the bounds of the histogram are fixed")
-}
-
-fn wait(due: Instant) {
-    while let Some(left) = due.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
-        std::thread::park_timeout(left);
-    }
-}
-
-/// A number from 0 to 1; the sequence is the same in every run.
-fn draw() -> f64 {
-    static SEED: AtomicU64 = AtomicU64::new(0);
-    // SplitMix64.
-    let step = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut bits = SEED.fetch_add(step, Ordering::Relaxed).wrapping_add(step);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
 }

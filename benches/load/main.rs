@@ -12,10 +12,12 @@
 
 mod bare;
 mod cpu;
+mod disk;
 mod generator;
 #[path = "../../tests/it/kit/mod.rs"]
 mod kit;
 mod nodes;
+mod open_loop;
 mod pages;
 mod process;
 mod rates;

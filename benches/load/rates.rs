@@ -13,9 +13,10 @@ use tokio::runtime::Runtime;
 use uuid::Uuid;
 
 use crate::bare::Bare;
-use crate::generator::{Call, Until, closed_loop, open_loop};
+use crate::generator::{Call, Until, closed_loop};
 use crate::kit::partners::prompt_partners;
 use crate::kit::{Answer, Daemon};
+use crate::open_loop::open_loop;
 use crate::{cpu, lead};
 
 /// The numbers of connections that are tried for the peak.

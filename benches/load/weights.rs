@@ -7,7 +7,7 @@ use tokio::runtime::Runtime;
 use crate::generator::{Call, Until, closed_loop};
 use crate::kit::Daemon;
 use crate::kit::partners::{PartnerFile, partner, prompt_partners};
-use crate::{discard, judged, lead, process, stored};
+use crate::{discard, disk, judged, lead, process, stored};
 
 const CONNECTIONS: usize = 64;
 /// The bar for an open table, in bytes.
@@ -73,9 +73,9 @@ fn growth(name: &str, runtime: &Runtime) {
     let plan = Daemon::with_partners(prompt_partners(20)).setting("limits.queueing_target", "0ms");
     let daemon = runtime.block_on(plan.start());
     submit(&daemon, 100);
-    let before = process::on_disk(&daemon.store());
+    let before = disk::used(&daemon.store());
     submit(&daemon, LEADS_WEIGHED);
-    let each = (process::on_disk(&daemon.store()) - before) / LEADS_WEIGHED;
+    let each = (disk::used(&daemon.store()) - before) / LEADS_WEIGHED;
     println!("{name:<43}{each:>6} B (a lead of {} B, its table of 20 offers)", lead().len());
     discard(daemon);
 }
@@ -89,9 +89,7 @@ fn retained(name: &str, runtime: &Runtime) {
         runtime.block_on(plan.start())
     };
     let daemons = [plan(&format!("{}s", RETENTION.as_secs())), plan("0s")];
-    let records = |daemon: &Daemon| {
-        process::on_disk(&daemon.store()) - process::on_disk(&daemon.store().join("journal"))
-    };
+    let records = |daemon: &Daemon| disk::used(&daemon.store()) - disk::used(&daemon.store().join("journal"));
     let before = daemons.each_ref().map(records);
     let mut sizes: [Vec<u64>; 2] = Default::default();
     for _ in 0..BATCHES {
@@ -113,7 +111,7 @@ fn retained(name: &str, runtime: &Runtime) {
 fn start_up(name: &str, runtime: &Runtime, leads: u64) {
     let plan = Daemon::with_partners(prompt_partners(1));
     stored::fill(&plan, leads, runtime);
-    let size = process::on_disk(&plan.store());
+    let size = disk::used(&plan.store());
     let begun = Instant::now();
     let daemon = runtime.block_on(plan.start());
     let took = begun.elapsed();

@@ -16,6 +16,8 @@
 //! | a lead takes as much disk space late as early | from a minute on |
 
 mod clients;
+#[path = "../../load/disk.rs"]
+mod disk;
 mod ledger;
 mod lenders;
 #[path = "../../load/process.rs"]

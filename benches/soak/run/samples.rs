@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use super::ledger::Ledger;
 use super::lenders::Lenders;
-use super::process;
+use super::{disk, process};
 use crate::kit::Daemon;
 
 /// The number of samples, if the soak is long enough.
@@ -52,7 +52,7 @@ impl Samples {
                 leads: ledger.count(),
                 resident: process::resident(daemon.pid()),
                 descriptors: descriptors.count() as u64,
-                on_disk: process::on_disk(&daemon.store()),
+                on_disk: disk::used(&daemon.store()),
             });
             lenders.forget();
         }

@@ -36,6 +36,22 @@ answer = {{ declined = "response.no", offer = {{ key = "'far'", term = "offer.te
     lender_asked(key, &http, "")
 }
 
+/// An offer whose figures a partner answers.
+pub fn far_offer(partner: &str, key: &str) -> String {
+    format!(
+        r#"[[products.loan.offers]]
+key = "{key}"
+sub_type = "personal_loan"
+landing_url = "https://{partner}.example/apply?click={{clickId}}"
+amount = {{ min = 1000, max = 50000 }}
+terms = [24, 36]
+apr_type = "fixed"
+payout = {{ on = "funded", percent = 2.0 }}
+conversion_probability = 0.1
+"#
+    )
+}
+
 /// A lender with an offer whose figures it answers, asked as `http` says; `more` stands before that.
 pub fn lender_asked(key: &str, http: &str, more: &str) -> PartnerFile {
     partner(key).and(&format!(
@@ -44,20 +60,12 @@ pub fn lender_asked(key: &str, http: &str, more: &str) -> PartnerFile {
 timeout = "3s"
 needs = ["loanInformation.loanAmount"]
 
-[[products.loan.offers]]
-key = "far"
-sub_type = "personal_loan"
-landing_url = "https://{key}.example/apply?click={{clickId}}"
-amount = {{ min = 1000, max = 50000 }}
-terms = [24, 36]
-apr_type = "fixed"
-payout = {{ on = "funded", percent = 2.0 }}
-conversion_probability = 0.1
-{more}
+{}{more}
 
 [products.loan.http]
 {http}
-"#
+"#,
+        far_offer(key, "far"),
     ))
 }
 

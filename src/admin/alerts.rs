@@ -21,7 +21,7 @@ operations! {
         tested(&context.app, &AuditActor::of_command(&context), test.receiver.as_deref()).await?;
 }
 
-/// The present alerts. A follower whose store does not answer cannot tell what the leader has written since.
+/// The current alerts. On a follower whose store does not answer, they may be out of date.
 pub(super) fn standing(app: &AdminState) -> AlertsStatus {
     let mut standing = app.alerts.standing(&app.settings().alerts);
     if let (false, StoreHealth::Stalled(why) | StoreHealth::Failed(why)) =

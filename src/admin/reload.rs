@@ -21,7 +21,7 @@ pub(super) async fn reload(context: Context) -> Result<Reply> {
 pub(super) async fn reloaded(app: &Arc<AdminState>, actor: &AuditActor) -> Result<ReloadOutcome> {
     app.note(actor, note!("reload", "reload asked for")).await?;
     let outcome = app.reloader.reload().await.ok_or_else(|| Failure::overloaded(1))?;
-    app.note_if_can(actor, note!("reload.outcome").about(outcome.told())).await;
+    app.note_if_can(actor, note!("reload.outcome").about(outcome.summary())).await;
     history::read(app).await;
     Ok(outcome)
 }

@@ -68,19 +68,19 @@ impl ReloadOutcome {
     }
 
     /// The outcome and what changed, or the faults, for the audit.
-    pub fn told(&self) -> String {
-        let mut told = match self {
+    pub fn summary(&self) -> String {
+        let mut parts = match self {
             Self::Reloaded(report) => report.changes(),
             Self::Refused { faults } => faults.iter().map(ToString::to_string).collect(),
             Self::Failed { cause } => vec![cause.clone()],
         };
-        let more = told.len().saturating_sub(FAULTS_RECORDED);
+        let more = parts.len().saturating_sub(FAULTS_RECORDED);
         if more > 0 && matches!(self, Self::Refused { .. }) {
-            told.truncate(FAULTS_RECORDED);
-            told.push(format!("and {more} more"));
+            parts.truncate(FAULTS_RECORDED);
+            parts.push(format!("and {more} more"));
         }
-        let told = if told.is_empty() { "nothing changed".to_owned() } else { told.join("; ") };
-        format!("{}: {told}", self.word())
+        let all = if parts.is_empty() { "nothing changed".to_owned() } else { parts.join("; ") };
+        format!("{}: {all}", self.word())
     }
 }
 
@@ -172,14 +172,14 @@ mod tests {
         };
         let fault = |nth: usize| Fault::new(None, "", format!("fault {nth}"));
         let refused = |count| ReloadOutcome::Refused { faults: (0..count).map(fault).collect() };
-        let twelve = refused(12).told();
+        let twelve = refused(12).summary();
         let cases = [
-            (reloaded(&[], &[], &[]).told(), "ok: nothing changed"),
+            (reloaded(&[], &[], &[]).summary(), "ok: nothing changed"),
             (
-                reloaded(&["log.filter"], &["api.listen"], &["floor"]).told(),
+                reloaded(&["log.filter"], &["api.listen"], &["floor"]).summary(),
                 "ok: experiment floor; log.filter; api.listen at the next restart",
             ),
-            (ReloadOutcome::Failed { cause: "x".to_owned() }.told(), "failed: x"),
+            (ReloadOutcome::Failed { cause: "x".to_owned() }.summary(), "failed: x"),
         ];
         cases.iter().for_each(|(told, wanted)| assert_eq!(told, wanted));
         assert!(twelve.starts_with("refused: ") && twelve.contains("fault 9"), "{twelve}");

@@ -156,7 +156,7 @@ impl Started {
                     SignalRequest::Reload => {
                         info!(target: AUDIT, who = "SIGHUP", action = "reload", "reload requested");
                         note_signal(&self.store, "reload", None).await;
-                        let outcome = self.reloading.reload().await.told();
+                        let outcome = self.reloading.reload().await.summary();
                         note_signal(&self.store, "reload.outcome", Some(outcome)).await;
                     }
                     SignalRequest::Stop => return None,

@@ -150,21 +150,29 @@ impl Endpoint {
 }
 
 impl EndpointState {
-    /// The state of the breaker in words, with the last failure unless it is closed.
-    pub fn told(&self) -> String {
-        let does = match (self.breaker, self.asks_again_in.unwrap_or_default()) {
-            (BreakerState::Closed, _) => return "closed".to_owned(),
-            (BreakerState::HalfOpen, _) => "half open, lets a few calls through".to_owned(),
-            (BreakerState::Open, _) if self.simulated => "open, only counts".to_owned(),
-            (BreakerState::Open, Duration::ZERO) => "open, asks again with the next call".to_owned(),
-            (BreakerState::Open, time) => {
-                format!("open, asks again in {} s", time.as_millis().div_ceil(1000))
-            }
+    /// The state of the breaker in words, with its [detail](Self::detail).
+    pub fn description(&self) -> String {
+        let state = match self.breaker {
+            BreakerState::Closed => "closed",
+            BreakerState::HalfOpen => "half open",
+            BreakerState::Open => "open",
         };
-        match &self.last_failure {
+        self.detail().map_or_else(|| state.to_owned(), |detail| format!("{state}, {detail}"))
+    }
+
+    /// When a breaker asks again, and the last failure; `None` while it is closed.
+    pub fn detail(&self) -> Option<String> {
+        let does = match (self.breaker, self.asks_again_in.unwrap_or_default()) {
+            (BreakerState::Closed, _) => return None,
+            (BreakerState::HalfOpen, _) => "lets a few calls through".to_owned(),
+            (BreakerState::Open, _) if self.simulated => "only counts".to_owned(),
+            (BreakerState::Open, Duration::ZERO) => "asks again with the next call".to_owned(),
+            (BreakerState::Open, time) => format!("asks again in {} s", time.as_millis().div_ceil(1000)),
+        };
+        Some(match &self.last_failure {
             Some(last) => format!("{does}; last: {last}"),
             None => does,
-        }
+        })
     }
 }
 

@@ -200,7 +200,7 @@ fn breakers(app: &AdminState) -> Judged {
         _ => ("bad", "open"),
     };
     let first = states.iter().find(|(_, state)| state.breaker == BreakerState::Open);
-    let first = first.map(|(seat, state)| format!("; {}: {}", seat.identity.key, state.told()));
+    let first = first.map(|(seat, state)| format!("; {}: {}", seat.identity.key, state.description()));
     let first = first.unwrap_or_default();
     (class, state, format!("{open} open, {half} half open, of {} breakers{first}", states.len()))
 }

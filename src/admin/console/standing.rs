@@ -25,7 +25,7 @@ pub(super) struct BreakerView {
     pub(super) failed: u32,
     pub(super) in_flight: usize,
     /// When it asks again and the last failure, unless it is closed.
-    pub(super) told: Option<String>,
+    pub(super) detail: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -108,7 +108,7 @@ fn caps(standing: &SeatStanding) -> Vec<CapUsage> {
 
 impl From<EndpointState> for BreakerView {
     fn from(endpoint: EndpointState) -> Self {
-        let told = endpoint.told().split_once(", ").map(|(_, told)| told.to_owned());
+        let detail = endpoint.detail();
         let EndpointState { breaker, simulated, in_flight, calls, failed, .. } = endpoint;
         let (rank, class, words) = match (breaker, simulated) {
             (BreakerState::Closed, _) => (0, "good", "closed"),
@@ -116,6 +116,6 @@ impl From<EndpointState> for BreakerView {
             (BreakerState::Open, true) => (2, "warn", "open, only counting"),
             (BreakerState::Open, false) => (3, "bad", "open"),
         };
-        Self { state: Pill { class, words }, rank, calls, failed, in_flight, told }
+        Self { state: Pill { class, words }, rank, calls, failed, in_flight, detail }
     }
 }

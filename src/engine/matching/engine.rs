@@ -177,7 +177,7 @@ impl MatchingEngine {
                 standing.state = State::BreakerOpen;
                 standing.since = Some(Utc::now() - since.elapsed());
                 standing.until = endpoint.asks_again_in.map(|time| Utc::now() + time);
-                standing.breaker = Some(endpoint.told());
+                standing.breaker = Some(endpoint.description());
             }
             standing.health = match standing.state {
                 State::PausedByFile | State::PausedByCommand | State::OutsideSchedule => {

@@ -332,7 +332,9 @@ impl PartnerClient {
         let call = Call { method, url, headers, body, idempotent };
         let reply = self.wired.endpoint.call_heard(call, deadline, late).await;
         reply.map_err(|error| match error {
-            CallError::BreakerOpen => AskError::KeptOut(format!("the breaker is {}", self.state().told())),
+            CallError::BreakerOpen => {
+                AskError::KeptOut(format!("the breaker is {}", self.state().description()))
+            }
             CallError::Busy => AskError::KeptOut(format!(
                 "as many calls are in flight as `wire.concurrency` allows ({}): raise it",
                 self.wired.rules.concurrency

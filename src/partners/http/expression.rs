@@ -221,10 +221,7 @@ impl Expression {
 
     /// The path, if the expression is a single path: `response.offers`.
     pub fn path(&self) -> Option<&str> {
-        let path = self.text.trim();
-        let bare = |letter: char| letter.is_ascii_alphanumeric() || "_.".contains(letter);
-        (path.chars().all(bare) && path.starts_with(|first: char| first.is_ascii_alphabetic()))
-            .then_some(path)
+        matches!(self.plain, Some(Plain::Path(_))).then(|| self.text.trim())
     }
 
     pub(super) fn quoted(&self) -> impl Iterator<Item = &str> {

@@ -165,19 +165,19 @@ async fn an_open_breaker_says_when_it_asks_again_and_what_failed_last() {
     })
     .await;
     let endpoint = endpoint(&wire(50, false));
-    assert_eq!(endpoint.state().told(), "closed");
+    assert_eq!(endpoint.state().description(), "closed");
     eject(&endpoint);
     let told = "open, asks again in 60 s; last: the answer has status 500";
-    assert_eq!(endpoint.state().told(), told);
+    assert_eq!(endpoint.state().description(), told);
     // A refused call is no failure of the far side.
     assert_eq!(send(&endpoint, server.url()).await.unwrap_err(), CallError::BreakerOpen);
-    assert!(endpoint.state().told().ends_with("; last: the answer has status 500"));
+    assert!(endpoint.state().description().ends_with("; last: the answer has status 500"));
     pass(BREAKER.open_for).await;
     let told = "open, asks again with the next call; last: the answer has status 500";
-    assert_eq!(endpoint.state().told(), told);
+    assert_eq!(endpoint.state().description(), told);
     assert_eq!(send(&endpoint, server.url()).await.unwrap_err(), CallError::Broken);
     let last = format!("; last: {}", CallError::Broken);
-    assert!(endpoint.state().told().ends_with(&last), "{}", endpoint.state().told());
+    assert!(endpoint.state().description().ends_with(&last), "{}", endpoint.state().description());
 }
 
 #[tokio::test]
@@ -191,7 +191,11 @@ async fn five_calls_without_an_answer_in_time_open_it() {
     }
     assert_eq!(endpoint.state().breaker, BreakerState::Open);
     let late = CallError::TimedOut { during: Phase::Head };
-    assert!(endpoint.state().told().ends_with(&format!("; last: {late}")), "{}", endpoint.state().told());
+    assert!(
+        endpoint.state().description().ends_with(&format!("; last: {late}")),
+        "{}",
+        endpoint.state().description()
+    );
 }
 
 #[tokio::test]

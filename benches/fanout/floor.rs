@@ -118,9 +118,13 @@ fn servers(runtime: &Runtime, partners: &Far, kind: Kind) -> ([Server; 3], Far) 
 fn end(servers: [Server; 3]) {
     for daemon in servers.into_iter().filter_map(|server| server.daemon) {
         signal(daemon.pid(), "KILL");
-        // A link's target is not removed with the daemon's directory.
-        if let Ok(target) = std::fs::read_link(daemon.store()) {
+        // The kit reads what a store left behind for personal data, and a store of thousands of leads holds any eight digits by chance.
+        let store = daemon.store();
+        if let Ok(target) = std::fs::read_link(&store) {
             std::fs::remove_dir_all(target).expect("the store can be removed");
+            std::fs::remove_file(store).expect("the link can be removed");
+        } else {
+            std::fs::remove_dir_all(store).expect("the store can be removed");
         }
     }
 }

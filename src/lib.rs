@@ -27,7 +27,7 @@
 //!
 //! Each crate is a folder of `src`; its manifest lists its dependencies, and the compiler enforces them.
 //!
-//! | crate | holds | uses, of ours |
+//! | crate | holds | builds on, with all that those build on |
 //! |---|---|---|
 //! | `base` | settings, declaration files, telemetry, ids, the load shedder, partner health | - |
 //! | [`model`] | the nouns of the specification and their schemas; no I/O, no clock | base |
@@ -93,10 +93,10 @@
 //! - A setting: `base/config/sections.rs`, `config/default.toml`, its sentence in the handbook.
 //! - A limit of the daemon: also its metric (`base/telemetry/metrics.rs`), its panel (`config/grafana`) and
 //!   its answer (`web/failure.rs`, `handbook/errors.md`).
-//! - A limit of a partner: `partners/limits/declared.rs`; `rate_table/denied.rs` and `rate_table/reason.rs`,
-//!   at their ends.
-//! - A column of a report: `reports/measure.rs`, `reports/figures.rs`, `cli/help.txt`.
-//! - A kind of alert: `alerts/rule.rs`, `config/prometheus/alerts.yml`, `handbook/metrics.md`.
+//! - A limit of a partner: `partners/limits/declared.rs`; `engine/rate_table/{denied,reason}.rs`, at their
+//!   ends.
+//! - A column of a report: `insight/reports/{measure,figures}.rs`, `cli/help.txt`.
+//! - A kind of alert: `outbound/alerts/rule.rs`, `config/prometheus/alerts.yml`, `handbook/metrics.md`.
 //! - An outcome of an ask: [`rate_table::outcome`], [`rate_table::reason`], `handbook/errors.md`.
 //! - A part of a score: [`partners::ranking`], [`partners::catalog`], [`config`], `handbook/tuning.md`.
 //! - An endpoint: `http/current`, `http/routes.rs`, `handbook/client.md`, `tests/it/access.rs`; of an operator:

@@ -30,7 +30,7 @@ record! {
     }
 }
 
-/// The closed set of `type` values (facts, Errors).
+/// The closed set of `type` values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ErrorType {

@@ -1,4 +1,4 @@
-//! The company that reads records, and the kinds of access tokens (facts, Tokens).
+//! The company that reads records, and the kinds of access tokens.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`postbacks`] | pushes lead events to the leads' companies, in order and until acknowledged |
 //! | [`alerts`] | evaluates rules on the metrics, notifies receivers when an alert fires and ends |
-//! | [`outbox`] | delivery for both: signed webhooks, secrets, backoff, dead letters |
+//! | [`outbox`] | delivery for both: a worker thread, signed webhooks, secrets, backoff |
 
 pub mod alerts;
 pub mod outbox;

@@ -396,7 +396,7 @@ impl PayoutStep {
     }
 }
 
-/// How firm an offer is (facts, Firmness).
+/// How firm an offer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Firmness {

@@ -186,7 +186,7 @@ impl<'a> Facts<'a> {
 
     /// The value of a subject; `None` when it is not given.
     ///
-    /// A missing rating follows from the score and vice versa (facts, Credit rating and score).
+    /// A missing rating follows from the score and vice versa.
     pub fn get(&self, subject: &Subject) -> Option<AttributeValue<'a>> {
         match &subject.0 {
             Place::Attribute(_) if *subject == *RATING => {

@@ -15,7 +15,7 @@ use offerd_model::{MortgageAdjustmentType, MortgageLoanType};
 pub struct Quote {
     /// Fingerprint of the template that it completes.
     pub text: Fingerprint,
-    /// Score: the expected value in dollars, conversion probability × payout × suitability (facts, Firmness),
+    /// Score: the expected value in dollars, conversion probability × payout × suitability,
     /// or that of a ranking.
     pub score: f64,
     /// The terms for this lead.

@@ -50,7 +50,7 @@ pub struct Imprint {
     pub valid_for_ms: Option<i64>,
 }
 
-/// Default validity of an offer from the creation of its table (facts, Offers over time): 31 days in ms.
+/// Default validity of an offer from the creation of its table: 31 days in ms.
 pub const OFFER_MS: i64 = 31 * 24 * 60 * 60 * 1000;
 
 impl Template {

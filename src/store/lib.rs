@@ -9,7 +9,8 @@
 //! 1. A [`Commit`] holds guards and writes, over any number of [trees](TREES). [`Store::commit`] puts it into
 //!    a bounded queue before it returns; a full queue is [`CommitError::Busy`] at once.
 //! 2. The writer takes the queued commits, up to [`StoreOptions::group`], and checks each guard against the
-//!    stored records overlaid with the group's earlier writes: of two with the same guard one wins (S5).
+//!    stored records overlaid with the group's earlier writes: of two with the same guard one wins (promise
+//!    S5 of `tests/it/promises.rs`, as all such numbers).
 //! 3. A record appended to a feed gets an arrival time later than any earlier one, also after a restart or
 //!    when the clock steps back (S6).
 //! 4. The group is appended to the journal (`journal`) and synced. From here it is durable, all of it or

@@ -8,7 +8,7 @@
 //! 3. [`gate`] counts it against its address (429), the requests under way and the company. New work queues
 //!    there ([`load_shedder`](offerd_base::load_shedder)).
 //! 4. [`router`] finds its row, or answers 404, 405, or `OPTIONS`; [`cors`] answers preflights.
-//! 6. [`caller`] checks the token or the [`signature`] against the row's [`Scope`]; [`edition`] checks that
+//! 5. [`caller`] checks the token or the [`signature`] against the row's [`Scope`]; [`edition`] checks that
 //!    the row exists in the edition that `Accept` asks for.
 //! 6. The [`Handler`] reads body ([`request`]) and [`query`], and returns a [`Reply`] or a [`Failure`]. One
 //!    function turns either into an answer, in the client's `coding`; `exchange` counts and logs it.

@@ -119,7 +119,7 @@ impl Outcome {
         if let Self::NoOffers(NoOfferReason::Rejected(reason)) = self { Some(*reason) } else { None }
     }
 
-    /// The institution's decision on the person (facts, Events): approved with at least one pre-approved or
+    /// The institution's decision on the person: approved with at least one pre-approved or
     /// pre-qualified offer, rejected when it answered without any; none for static offers.
     pub fn decision(&self) -> Option<Decision> {
         match self {

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! In a lead that also wants loans, a second-look seat starts held. It counts as pending like any other, so
-//! the list of pending seats only ever shrinks (facts, Second look).
+//! the list of pending seats only ever shrinks.
 
 use offerd_model::ProductType;
 

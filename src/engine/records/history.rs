@@ -71,7 +71,7 @@ pub fn action_at(seat: &SeatTemplate, uuid: Uuid, action_type: LeadActionType, a
     }
 }
 
-/// The furthest funnel step among the actions that were not reversed (facts, Events).
+/// The furthest funnel step among the actions that were not reversed.
 pub fn status(actions: &[LeadAction]) -> LeadStatus {
     let standing = actions.iter().filter(|action| action.deleted_at.is_none());
     standing.fold(LeadStatus::INITIALIZED, |status, action| status.after(action.action_type))

@@ -6,7 +6,7 @@ use offerd_model::{ProductType, name_in_lists};
 use offerd_store::Store;
 use offerd_store::entities::LeadRecord;
 
-/// The identity of a lead (facts, Duplicates): a [keyed hash](Store::blind) of the social security number, or
+/// The identity of a lead: a [keyed hash](Store::blind) of the social security number, or
 /// e-mail and date of birth, or primary phone and last name, with the set of product types.
 pub fn identity_of(store: &Store, record: &LeadRecord) -> Option<[u8; 32]> {
     let LeadRecord { test, lead, .. } = record;

@@ -11,7 +11,7 @@ use offerd_engine::matching::{Moment, Polled, TableSnapshot, Until, showing};
 use offerd_model::Timestamp;
 use offerd_web::{RenditionName, Renditions};
 
-/// Seconds between polls of a pending rate table (facts, How a real client behaves).
+/// Seconds between polls of a pending rate table.
 const POLL_EVERY_S: u32 = 1;
 
 const TABLE_DEADLINE: HeaderName = HeaderName::from_static("table-deadline");

@@ -154,7 +154,7 @@ async fn write<R: Serialize>(
     }
 }
 
-/// Every fault of the body is a 400 here (facts, Settled where the specification is silent).
+/// Every fault of the body is a 400 here.
 async fn read<T>(
     context: &mut Context<ApiState>,
     known: &KnownKeys,

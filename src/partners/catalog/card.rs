@@ -90,8 +90,7 @@ impl CatalogCard {
     }
 }
 
-/// Whether the lead has what personalised cards require: name, address, income and date of birth (facts,
-/// Required fields belong to the partner).
+/// Whether the lead has what personalised cards require: name, address, income and date of birth.
 fn knows_person(facts: &Facts) -> bool {
     let person = facts.lead().personal_information.as_ref();
     facts.lead().financial_information.as_ref().and_then(|financial| financial.annual_income).is_some()

@@ -86,7 +86,7 @@ pub(super) fn declared(offer: &Offer, figures: FiguresSource, check: &mut Checke
 }
 
 impl Loan {
-    /// Eligibility that follows from the kind of offer (facts, Required fields belong to the partner).
+    /// Eligibility that follows from the kind of offer.
     pub(super) fn rule(&self) -> EligibilityRule {
         let (min, max) = self.amount;
         let mut conditions = vec![if_given("loanInformation.loanAmount", ConditionTest::Range { min, max })];

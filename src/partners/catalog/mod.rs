@@ -317,7 +317,7 @@ fn own_text(own: &declared::Own, product_type: ProductType) -> Template {
     })
 }
 
-/// Suitability of a non-personal offer (facts, Firmness).
+/// Suitability of a non-personal offer.
 const STATIC_SUITABILITY: f64 = 0.5;
 
 fn suitability(pre_approved: bool, pre_qualified: bool, pre_selected: bool) -> f64 {
@@ -394,7 +394,7 @@ fn standing(facts: &Facts, band: &TermsBand) -> f64 {
     }
 }
 
-/// The score range of each rating (facts, Credit rating and score; FICO ends at 850).
+/// The score range of each rating (FICO ends at 850).
 const SCORE_SPANS: [(offerd_model::ProvidedCreditRating, i32, i32); 4] = {
     use offerd_model::ProvidedCreditRating::{Excellent, Fair, Good, Poor};
     [(Excellent, 720, 850), (Good, 660, 719), (Fair, 620, 659), (Poor, 300, 619)]

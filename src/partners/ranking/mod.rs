@@ -106,7 +106,7 @@ pub struct Merits<'a> {
 }
 
 impl Merits<'_> {
-    /// The score without a ranking: the expected value in dollars by the declared figures (facts, Firmness).
+    /// The score without a ranking: the expected value in dollars by the declared figures.
     pub fn expected_value(&self) -> f64 {
         (self.declared_conversion * self.payout * self.suitability * 1e4).round() / 1e4
     }

@@ -23,7 +23,7 @@ fn sheet(nodes: &[NodeView]) -> Sheet {
         "version" => told.version,
         "since": Time => node.since,
         "lease left" => node.lease_left_ms.map(|ms| format!("{:.1} s", ms as f64 / 1000.0)),
-        "leader" => if node.leads { "yes" } else { "no" },
+        "leader" => if node.leader { "yes" } else { "no" },
         "leads/s" => format!("{:.1}", told.leads_per_second),
         "clock ahead" => known.map(|told| format!("{} ms", told.clock_ahead_ms)),
         "database" => known.map(|told| format!("{:.1} ms", told.round_trip_us as f64 / 1000.0)),

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use offerd_base::config::Settings;
 use offerd_base::telemetry::metrics::{
-    DATABASE_CLOCK_AHEAD_SECONDS, DATABASE_ROUND_TRIP_SECONDS, NODE_LEADS, NODES_ALIVE,
+    DATABASE_CLOCK_AHEAD_SECONDS, DATABASE_ROUND_TRIP_SECONDS, NODE_IS_LEADER, NODES_ALIVE,
 };
 use offerd_partners::Book;
 use offerd_store::{NodeFigures, ReadError, Store};
@@ -76,7 +76,7 @@ pub struct NodeView {
     /// When it ended, in Unix milliseconds, if it has.
     pub ended: Option<i64>,
     /// Whether it is the leader.
-    pub leads: bool,
+    pub leader: bool,
     /// Whether it is the node that answers this request.
     pub is_this: bool,
     /// Its last status; `None` for a command, which runs only for a moment.
@@ -166,7 +166,7 @@ impl NodeView {
             since: shared.then_some(since_ms),
             lease_left_ms: (shared && ended_ms.is_none()).then_some(left_ms),
             ended: ended_ms,
-            leads: leads && ended_ms.is_none(),
+            leader: leads && ended_ms.is_none(),
             is_this: id == this,
             told: serde_json::from_str(&told).ok(),
         }
@@ -272,7 +272,7 @@ pub fn remark(settings: &Settings) -> Option<String> {
 /// Sets the gauges that describe this node's view of the others.
 pub fn measure(store: &Store) {
     metrics::gauge!(NODES_ALIVE).set(store.known_alive() as f64);
-    metrics::gauge!(NODE_LEADS).set(if store.leads() { 1.0 } else { 0.0 });
+    metrics::gauge!(NODE_IS_LEADER).set(if store.leads() { 1.0 } else { 0.0 });
     if let Some(standing) = store.database_standing() {
         metrics::gauge!(DATABASE_ROUND_TRIP_SECONDS).set(standing.round_trip.as_secs_f64());
         metrics::gauge!(DATABASE_CLOCK_AHEAD_SECONDS).set(standing.clock_ahead_ms as f64 / 1000.0);
@@ -323,7 +323,7 @@ mod tests {
             since: Some(0),
             lease_left_ms: Some(1),
             ended: None,
-            leads: false,
+            leader: false,
             is_this: false,
             told,
         }

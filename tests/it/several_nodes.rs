@@ -113,7 +113,7 @@ async fn what_was_taken_in_over_files_is_shown_the_same_over_a_database_and_back
     let nodes = daemon.command(&["nodes", "--json"]);
     let nodes: Value = serde_json::from_slice(&nodes.stdout).unwrap();
     assert_eq!(
-        (nodes["shared"].clone(), nodes["nodes"][0]["leads"].clone()),
+        (nodes["shared"].clone(), nodes["nodes"][0]["leader"].clone()),
         (true.into(), true.into()),
         "{nodes}"
     );

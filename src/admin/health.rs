@@ -103,7 +103,7 @@ impl ReadinessState {
         }
         if let Some(damage) = self.store.lost_base() {
             let reason = format!(
-                "degraded: acknowledged data cannot be read: {damage}; stop the daemon, then run \
+                "not accepting new leads: acknowledged data cannot be read: {damage}; stop the daemon, then run \
                     `offerd store salvage` to rebuild the store from what is left and the last backup"
             );
             return Some(("store_damaged", reason));

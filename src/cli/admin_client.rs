@@ -145,7 +145,9 @@ impl AdminClient {
     pub async fn knows_of_damage(&self) -> bool {
         let Some(store) = &self.store else {
             let ready = self.call(Method::GET, "/readyz").await;
-            return ready.is_ok_and(|ready| ready.text().contains("degraded"));
+            let says_so =
+                |text: &str| text.contains("degraded") || text.contains("acknowledged data cannot be read");
+            return ready.is_ok_and(|ready| says_so(&ready.text()));
         };
         store.damages().iter().any(FileDamage::costs_records) || store.broken_records() > 0
     }

@@ -127,7 +127,7 @@ fn remarks(settings: &Settings, book: &Book, sockets: &daemon::Sockets) -> Resul
         remark.to_string()
     }));
     remarks.extend(sockets.against(settings).map(|(listener, address, setting)| {
-        format!("the service manager's socket {address} goes before `{listener}.listen` ({setting})")
+        format!("the service manager's socket {address} overrides `{listener}.listen` ({setting})")
     }));
     Ok(remarks)
 }

@@ -27,7 +27,7 @@ fn sheet(nodes: &[NodeView]) -> Sheet {
         "leads/s" => format!("{:.1}", told.leads_per_second),
         "clock ahead" => known.map(|told| format!("{} ms", told.clock_ahead_ms)),
         "database" => known.map(|told| format!("{:.1} ms", told.round_trip_us as f64 / 1000.0)),
-        "book" => told.book,
+        "partner files" => told.book,
         "ended": Time => node.ended,
     })
 }

@@ -78,7 +78,10 @@ fn lines(report: &Report) -> Vec<String> {
     }
     lines.extend(settings.waiting_for_restart.iter().map(|change| format!("  ! {}", setting(change))));
     lines.extend(remarks.iter().map(|remark| format!("  ? {remark}")));
-    lines.push(format!("{} partners, {} offers, book {}", book.partners, book.offers, book.fingerprint));
+    lines.push(format!(
+        "{} partners, {} offers, partner files {}",
+        book.partners, book.offers, book.fingerprint
+    ));
     lines
 }
 

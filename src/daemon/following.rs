@@ -1,4 +1,4 @@
-//! Follows changes by other processes, within a second, and the return of the key of the opt-outs.
+//! Follows changes by other processes, within a second, and the return of the suppression key.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,7 +57,7 @@ async fn read_again(
     engine.records.store.follow(topic, seen, take_in).await;
 }
 
-/// Loads the key of the opt-outs again when it is gone or is back, until the task is dropped.
+/// Loads the suppression key again when it is gone or is back, until the task is dropped.
 pub(super) async fn unlock_suppressions(engine: Arc<MatchingEngine>) {
     loop {
         tokio::time::sleep(LOOK_AGAIN).await;

@@ -31,7 +31,7 @@ impl BoundListeners {
             faults.collect::<Vec<_>>().join("; ")
         })?;
         for (listener, address, setting) in sockets.against(settings) {
-            info!(listener, %address, %setting, "the service manager's socket goes before the address in the settings");
+            info!(listener, %address, %setting, "the service manager's socket overrides the address in the settings");
         }
         let shares = Descriptors::take().shared(settings.limits.reserved_descriptors);
         let public = offerd_http::connections(&settings.limits, shares.public);
@@ -81,7 +81,7 @@ fn unstarted(settings: &Settings, cause: &str, advice: &str) -> Fatal {
     }
     let [start, reserve] = [START_BYTES, settings.store.reserve_bytes].map(|bytes| bytes.div_ceil(1 << 20));
     format!(
-        "{cause}; a start writes up to {start} MiB beside the new partner texts, and new leads are taken with \
-            {reserve} MiB more free (`store.reserve_bytes`); nothing in the store was lost"
+        "{cause}; free {start} MiB to start, and {reserve} MiB more to accept leads (`store.reserve_bytes`); \
+            nothing in the store was lost"
     )
 }

@@ -304,7 +304,7 @@ async fn without_the_key_of_the_list_the_page_says_what_is_wrong() {
     std::fs::remove_file(stopped.plan.store().with_file_name("store.suppression-key")).unwrap();
     let daemon = stopped.start().await;
     let operator = Browser::of(&daemon, "operator").await;
-    let locked = "he key of the opt-out list cannot be used";
+    let locked = "he suppression key cannot be used";
     let found = operator.post("/console/persons", &[("contact", EMAIL)]).await;
     assert!(found.status == 200 && text(&found).contains(locked), "{}", text(&found));
     assert!(!text(&found).contains(">not on the list</span>"), "nobody knows that");

@@ -151,6 +151,12 @@ async fn a_running_daemon_holds_its_store_and_its_ports() {
     let report = Report::of(command);
     report.says("store", "good", "open in the running daemon");
     report.says("port", "good", &format!("`api` is served at {}", daemon.api));
+
+    // As root sees a daemon whose key is a credential.
+    std::fs::remove_file(daemon.master_key()).unwrap();
+    let mut command = daemon.shell("exec offerd doctor --json");
+    command.env_remove("OFFERD_MASTER_KEY");
+    Report::of(command).says("master key", "unknown", "the running daemon has");
 }
 
 #[test]
@@ -161,6 +167,15 @@ fn ports_that_somebody_has_are_told() {
     let mut command = plan.command(&["doctor", "--json"]);
     command.env("OFFERD__API__LISTEN", &address);
     Report::of(command).says("port", "wrong", &format!("`api` cannot have {address}"));
+
+    // A `systemctl` that knows the package's socket unit.
+    let systemctl = plan.directory().join("systemctl");
+    fs::write(&systemctl, format!("#!/bin/sh\nprintf 'Listen={address} (Stream)\\nActiveState=active\\n'\n"))
+        .unwrap();
+    fs::set_permissions(&systemctl, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = plan.command(&["doctor", "--json"]);
+    command.env("OFFERD__API__LISTEN", &address).env("PATH", plan.directory());
+    Report::of(command).says("port", "good", "is held by offerd-api.socket");
 }
 
 #[test]

@@ -112,9 +112,7 @@ async fn a_stopped_store_on_a_full_disk_is_backed_up_elsewhere() {
 
     // Its journal alone is as large as this disk.
     let start = told(&run(plan, &["serve"], Some(&store)));
-    for wanted in
-        ["its disk is full", "make room there", "a start writes up to 16 MiB", "`store.reserve_bytes`"]
-    {
+    for wanted in ["its disk is full", "make room there", "free 16 MiB to start", "`store.reserve_bytes`"] {
         assert!(start.contains(wanted), "{wanted}: {start}");
     }
     assert!(!start.contains("offerd doctor"), "{start}");

@@ -337,7 +337,7 @@ async fn who_asked_to_be_left_alone_is_asked_about_nowhere_also_after_an_erasure
     std::fs::rename(&key, &lent).unwrap();
     let daemon = stopped.start().await;
     assert_eq!(offers(&daemon, "else@quillfeather.example").await, 0);
-    let locked = "the key of the opt-out list cannot be used";
+    let locked = "the suppression key cannot be used";
     let ready = async |daemon: &Daemon| {
         let answer = daemon.request(Method::GET, &format!("{}/readyz", daemon.admin), "", "").await;
         String::from_utf8_lossy(&answer.body).into_owned()

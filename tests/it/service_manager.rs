@@ -28,7 +28,7 @@ async fn no_connection_is_refused_over_a_restart() {
     let daemon = Daemon::with_sample_partners().given(sockets).start().await;
     assert_eq!((&daemon.api, &daemon.integrations), (&api, &integrations));
     let log = daemon.log();
-    assert!(log.contains("the service manager's socket goes before the address in the settings"), "{log}");
+    assert!(log.contains("the service manager's socket overrides the address in the settings"), "{log}");
 
     let (taken_in, over) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
     let clients: Vec<_> = (0..CLIENTS)
@@ -74,7 +74,7 @@ async fn submit_anew(url: &str, token: &str) -> Result<u16, String> {
 }
 
 #[tokio::test]
-async fn a_check_tells_which_sockets_go_before_the_settings() {
+async fn a_check_tells_which_sockets_override_the_settings() {
     let sockets = GivenSockets::named("admin:api");
     let admin = sockets.url(0).replace("http://", "");
     let plan = Daemon::with_sample_partners().given(sockets);
@@ -83,7 +83,7 @@ async fn a_check_tells_which_sockets_go_before_the_settings() {
     let told = plan.log();
     assert!(
         told.contains(&format!(
-            "offerd: the service manager's socket {admin} goes before `admin.listen` (127.0.0.1:0)"
+            "offerd: the service manager's socket {admin} overrides `admin.listen` (127.0.0.1:0)"
         )),
         "{told}"
     );

@@ -101,7 +101,8 @@ async fn a_daemon_whose_base_is_gone_is_not_ready() {
     let daemon = daemon.kill().start().await;
     let (status, told) = ready(&daemon).await;
     assert!(
-        status == 503 && told.starts_with("degraded: acknowledged data cannot be read: `base/"),
+        status == 503
+            && told.starts_with("not accepting new leads: acknowledged data cannot be read: `base/"),
         "{status}: {told}"
     );
     assert!(told.contains("offerd store salvage"), "{told}");

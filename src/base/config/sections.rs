@@ -224,9 +224,9 @@ table! {
         least_budget: Duration = span(ZERO, 5 * MINUTE) => reloadable,
         /// Time reserved for second look.
         second_look_reserve: Duration = span(ZERO, 5 * MINUTE) => reloadable,
-        /// Rate tables under construction.
+        /// Pending rate tables.
         live_tables: usize = count(1, 1_000_000) => reloadable,
-        /// Rate tables of one company under construction; 0 for no separate limit.
+        /// Pending rate tables of one company; 0 for no separate limit.
         live_tables_per_company: usize = count(0, 1_000_000) => reloadable,
         /// How long answers that no client can see yet are batched.
         gather_answers: Duration = span(ZERO, 5 * MINUTE) => reloadable,
@@ -303,7 +303,7 @@ table! {
         postgres: Option<PostgresSettings> = database,
         /// File with the master key, if configured.
         master_key_file: Option<PathBuf> = file,
-        /// File with the key of the opt-outs, if configured.
+        /// File with the suppression key, if configured.
         suppression_key_file: Option<PathBuf> = file,
         /// Commits that may wait for the writer.
         queue: usize = count(1, 10_000_000),

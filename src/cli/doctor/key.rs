@@ -18,7 +18,7 @@ const OTHERS: u32 = 0o077;
 /// Checks that the key exists, is readable by its owner only, and seals a running daemon's store. For a
 /// stopped daemon, opening the store checks the last.
 pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
-    let key = match find(store) {
+    let key = match find(store, sealed_with) {
         Ok(key) => key,
         Err(finding) => return finding,
     };
@@ -59,9 +59,15 @@ pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
     }
 }
 
-fn find(store: &StoreSettings) -> Result<MasterKey, Finding> {
+fn find(store: &StoreSettings, sealed_with: Option<&str>) -> Result<MasterKey, Finding> {
     Err(match MasterKey::find(store.master_key_file.as_deref(), &store.path) {
         Ok(Some(key)) => return Ok(key),
+        Ok(None) if let Some(needed) = sealed_with => {
+            let found =
+                format!("the running daemon has {needed}; this user's settings and variables name none");
+            let next = "run it as the daemon's user, with the key in OFFERD_MASTER_KEY";
+            CHECK.unknown(found, next)
+        }
         Ok(None) if Store::exists(&store.path) => {
             let found = "the store has no key to open it";
             let next = "name the key's file as `store.master_key_file`, or give it as OFFERD_MASTER_KEY or as the systemd credential";

@@ -1,7 +1,8 @@
 //! Checks of the listeners: their certificates, and whether their ports are free.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
+use std::process::Command;
 
 use super::{DoctorCheck, Finding};
 use crate::daemon::certificate_days;
@@ -72,6 +73,9 @@ pub fn ports(settings: &Settings, running: bool) -> Vec<Finding> {
                 let free = if address.port() == 0 { "takes any free port" } else { "is free" };
                 PORT.good(format!("`{listener}` at {address} {free}"))
             }
+            (_, Err(error)) if error.kind() == ErrorKind::AddrInUse && is_held(listener, address.port()) => {
+                PORT.good(format!("`{listener}` at {address} is held by offerd-{listener}.socket"))
+            }
             (_, Err(error)) => {
                 let next = format!("find its user with `ss -ltnp`, or set another `{listener}.listen`");
                 PORT.wrong(format!("`{listener}` cannot have {address}: {error}"), next)
@@ -81,10 +85,37 @@ pub fn ports(settings: &Settings, running: bool) -> Vec<Finding> {
     findings
 }
 
+/// Whether the package's socket unit of a listener holds this port for the next start.
+fn is_held(listener: &str, port: u16) -> bool {
+    let unit = format!("offerd-{listener}.socket");
+    let shown = Command::new("systemctl").args(["show", "--property=ActiveState,Listen", &unit]).output();
+    shown.is_ok_and(|shown| shows_held(&String::from_utf8_lossy(&shown.stdout), port))
+}
+
+fn shows_held(shown: &str, port: u16) -> bool {
+    let listens = format!(":{port} (Stream)");
+    shown.lines().any(|line| line == "ActiveState=active")
+        && shown.lines().any(|line| line.starts_with("Listen=") && line.ends_with(&listens))
+}
+
 fn addresses(settings: &Settings) -> [(&'static str, SocketAddr); 3] {
     [
         ("api", settings.api.listen),
         ("integrations", settings.integrations.listen),
         ("admin", settings.admin.listen),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_of_an_active_socket_unit_is_held_for_the_daemon() {
+        let shown = "ActiveState=active\nListen=127.0.0.1:8080 (Stream)\n";
+        assert!(shows_held(shown, 8080));
+        assert!(!shows_held(shown, 808));
+        assert!(!shows_held(&shown.replace("=active", "=inactive"), 8080));
+        assert!(!shows_held("", 8080));
+    }
 }

@@ -38,7 +38,7 @@ pub fn files(settings: &Settings, book: Option<&Book>) -> Finding {
     // The daemon raises its soft limit to the hard limit.
     let descriptors = Descriptors::there_are();
     let Some(limit) = descriptors.most else {
-        return CHECK.good("none");
+        return CHECK.good("no limit on open files");
     };
     let left = descriptors.shared(reserved).public as u64;
     let wanted = needed.max(clients + reserved as u64);
@@ -88,7 +88,7 @@ pub fn disk(store: &StoreSettings) -> Finding {
         CHECK.wrong(found, "free space: delete old backups first")
     } else if free < store.reserve_bytes.saturating_mul(COMFORT) {
         let found = format!("{room} free; below {reserve} the daemon refuses new leads");
-        CHECK.look(found, "free space before that: a lead with 20 offers takes about 8 KB")
+        CHECK.look(found, "free space before that: a lead with 20 offers takes about 6 KB")
     } else {
         CHECK.good(format!("{room} free at {shown}, {reserve} of it in reserve"))
     }

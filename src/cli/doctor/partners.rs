@@ -84,7 +84,9 @@ fn next(error: CallError) -> &'static str {
         CallError::Unresolved | CallError::LookupTimedOut { .. } | CallError::NoLookupThread => {
             "check the name in its file, and this machine's resolver (/etc/resolv.conf)"
         }
-        CallError::ForbiddenAddress => "if this address is intended, allow it by `wire.allow_addresses`",
+        CallError::ForbiddenAddress => {
+            "if this address is intended, allow it by `wire.allow_addresses` in the partner's file"
+        }
         CallError::Connect | CallError::TimedOut { during: Phase::Connect } => {
             "ask the partner whether it is up and admits this machine; check the outgoing firewall"
         }

@@ -22,7 +22,7 @@ pub struct Suppressions {
     lists: RwLock<Arc<SuppressionSnapshot>>,
     /// Serialises read-then-publish of the lists, so a stale read never overwrites a newer one.
     loading: Mutex<()>,
-    /// The file with the key of the opt-outs.
+    /// The file with the suppression key.
     pub key_file: PathBuf,
 }
 

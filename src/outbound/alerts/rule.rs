@@ -124,7 +124,7 @@ pub const RULES: &[AlertRule] = &[
     rule("OfferdLookupsFail", Ticket, minutes(5), Growth(WIRE_LOOKUPS, ("result", "stale"), minutes(5), 0.0), &[],
         "look-ups of host names fail or hang; calls use old addresses, up to wire.lookup_stale", "name-servers-fail-or-hang"),
     rule("OfferdPartnerLimitUsedUp", Notice, minutes(1), Level(LIMIT_USED, r#"max by (instance, partner, product_type, limit) (${limit!="per_minute"}) >= 1"#, is_used_up), &["partner", "product_type", "limit"],
-        "{partner} ({product_type}) has used up {limit} for today", "a-limit-is-used-up"),
+        "{partner} ({product_type}) has used up its {limit} limit", "a-limit-is-used-up"),
     rule("OfferdPostbacksLag", Ticket, minutes(5), Level(POSTBACK_LAG, "max by (instance, subscription) ($) > 900", |seconds, _, _| seconds > 900.0), &["subscription"],
         "events for {subscription} are not acknowledged", "postbacks-do-not-arrive"),
     rule("OfferdPostbacksGivenUp", Ticket, minutes(1), Level(POSTBACKS_DEAD, "max by (instance, subscription) ($) > 0", is_any), &["subscription"],
@@ -148,7 +148,7 @@ pub const RULES: &[AlertRule] = &[
     rule("OfferdMasterKeyDiffers", Page, NO, Level(MASTER_KEY_DIFFERS, "max by (instance) ($) > 0", is_any), &[],
         "the settings give another master key than the one of the store: the next start fails", "the-next-start-fails"),
     rule("OfferdLogLinesLost", Ticket, NO, Growth(LOG_LINES_LOST, ("", ""), minutes(15), 0.0), &[],
-        "standard error is not read, so log lines are lost", "the-log-has-gaps"),
+        "log lines are lost: standard error cannot be written", "the-log-has-gaps"),
     rule("OfferdSeatsCut", Notice, minutes(15), Growth(SEATS_CUT, ("", ""), minutes(15), 0.0), &[],
         "matching.partners_per_lead leaves partners out", "leads-are-not-asked-everywhere"),
 ];

@@ -136,7 +136,7 @@ pub const MAY_LACK: &str = "the store is damaged where its suppression lists are
 
 fn locked(why: &str) -> String {
     format!(
-        "the key of the opt-out list cannot be used: {why}; put the file back, or name it as \
+        "the suppression key cannot be used: {why}; put the file back, or name it as \
             `store.suppression_key_file`; nodes that share a database each need the same file. Until then \
             no partner is asked; `offerd suppressions remove {EVERYWHERE}` ends the list"
     )
@@ -144,7 +144,7 @@ fn locked(why: &str) -> String {
 
 fn unmarked(file: &str) -> String {
     format!(
-        "the store is damaged: the record that identifies the key of the opt-out list is lost, so {file} \
+        "the store is damaged: the record that identifies the suppression key is lost, so {file} \
             may be the right key or not. Until that is settled, no partner is asked; `offerd store salvage` \
             takes the record from a backup, or `offerd suppressions confirm` accepts that key as the right \
             one"

@@ -153,7 +153,7 @@ async fn a_running_daemon_holds_its_store_and_its_ports() {
     report.says("port", "good", &format!("`api` is served at {}", daemon.api));
 
     // As root sees a daemon whose key is a credential.
-    std::fs::remove_file(daemon.master_key()).unwrap();
+    fs::remove_file(daemon.master_key()).unwrap();
     let mut command = daemon.shell("exec offerd doctor --json");
     command.env_remove("OFFERD_MASTER_KEY");
     Report::of(command).says("master key", "unknown", "the running daemon has");

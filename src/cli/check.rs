@@ -23,7 +23,7 @@ pub async fn run(config: Option<&Path>, json: bool) -> Result<(), CommandError> 
             let (partners, seats, offers) = (book.partners().len(), book.seats().len(), book.offers());
             let counts = json!({ "faults": [], "remarks": remarks, "partners": partners, "seats": seats, "offers": offers });
             Ok(page::show(&counts, json, || {
-                remarks.iter().for_each(|remark| tell!("offerd: {remark}"));
+                remarks.iter().for_each(|remark| tell!("offerd: warning: {remark}"));
                 page::print(format_args!("settings and partner files are good: {}", extent(book)));
             })?)
         }
@@ -95,7 +95,11 @@ async fn strangers(
 
 /// Size of the partner files.
 pub fn extent(book: &Book) -> String {
-    let counts = [(book.partners().len(), "partner"), (book.seats().len(), "seat"), (book.offers(), "offer")];
+    let counts = [
+        (book.partners().len(), "partner"),
+        (book.seats().len(), "partner product"),
+        (book.offers(), "offer"),
+    ];
     counts.map(|(count, what)| page::counted(count, what)).join(", ")
 }
 

@@ -230,7 +230,7 @@ async fn going_on(matchmaker: &Matchmaker) -> Arc<MatchingEngine> {
     let engine = Arc::clone(matchmaker.engine());
     note_book(&engine.book());
     if let Err(failure) = cap_sharing::share_out(&engine, &engine.book()).await {
-        warn!(%failure, "this node has no share of the seats' caps yet and does not ask them until it has; will retry");
+        warn!(%failure, "this node has no share of the partners' caps yet and does not ask those with caps until it has; will retry");
     }
     recovery::recover(matchmaker).await;
     engine

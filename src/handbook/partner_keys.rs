@@ -31,7 +31,24 @@ const SHAPES: &[(&str, &str, &str)] = &[
     ("wire", HTTP, "Wire"),
 ];
 
-/// All keys with their descriptions, by type, as definition lists.
+/// What is written for a value, by its type in the source; other types are described by their keys.
+const KINDS: &[(&str, &str)] = &[
+    ("String", "text"),
+    ("bool", "true or false"),
+    ("f64", "number"),
+    ("i32", "whole number"),
+    ("i64", "whole number"),
+    ("u32", "whole number"),
+    ("usize", "whole number"),
+    ("uuid::Uuid", "uuid"),
+    ("Duration", "time"),
+    ("NaiveDate", "date"),
+    ("Vec<String>", "list of texts"),
+    ("Vec<i32>", "list of whole numbers"),
+    ("Vec<u8>", "path"),
+];
+
+/// All keys with their kinds and descriptions, by type, as definition lists.
 pub fn markdown() -> String {
     let mut text = String::from("## Every key\n\n");
     for (heading, source, name) in SHAPES {
@@ -53,17 +70,42 @@ fn keys<'s>(source: &'s str, name: &str) -> Vec<(&'s str, String)> {
     for line in inside.take_while(|line| *line != "}") {
         if let Some(comment) = line.strip_prefix("///") {
             about = format!("{about} {}", comment.trim()).trim().to_owned();
-        } else if let Some((key, _)) = line.split_once(':') {
+        } else if let Some((key, declared)) = line.split_once(':') {
             let about = std::mem::take(&mut about).replace("[`", "`").replace("`]", "`");
+            let about = format!("{}{about}", kind(declared.trim()));
             keys.push((key.trim_start_matches("pub ").trim_start_matches("r#"), about));
         }
     }
     keys
 }
 
+/// The kind of a declared field, and whether it is required; empty if there is nothing to say.
+fn kind(declared: &str) -> String {
+    let (of, mark) = declared.split_once(" =").unwrap_or((declared.trim_end_matches(','), ""));
+    let of_some = of.strip_prefix("Option<").and_then(|of| of.strip_suffix('>'));
+    // A flag is false when absent.
+    let is_required = of_some.is_none() && of != "bool" && !mark.contains("> ");
+    let of = if mark.contains("validity") { "Duration" } else { of_some.unwrap_or(of) };
+    let kind = KINDS.iter().find(|(name, _)| *name == of).map(|(_, kind)| *kind);
+    let said: Vec<&str> = kind.into_iter().chain(is_required.then_some("required")).collect();
+    if said.is_empty() { String::new() } else { format!("({}) ", said.join(", ")) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_says_its_kind_and_whether_it_is_required() {
+        assert_eq!(kind("Duration = wait,"), "(time, required) ");
+        assert_eq!(kind("String,"), "(text, required) ");
+        assert_eq!(kind("Vec<String> => optional,"), "(list of texts) ");
+        assert_eq!(kind("i32 = count(-1000, 1000) => or(0),"), "(whole number) ");
+        assert_eq!(kind("Option<i64> = if_any(validity) => optional,"), "(time) ");
+        assert_eq!(kind("PayoutStep,"), "(required) ");
+        assert_eq!(kind("Option<AprType>,"), "");
+        assert_eq!(kind("bool,"), "(true or false) ");
+    }
 
     #[test]
     fn each_shape_of_the_sources_is_there_with_all_its_keys() {

@@ -151,7 +151,7 @@ pub const API: &[ApiRoute] = api_routes! {
         "Streams the page's offers to its script on every change, until the table is complete."
         "Opened by browsers" streamOfferPage {
             .about("Each event `offers` holds the offers as HTML; its id is the version of the table.")
-            .path("page", "What the address in a rate table has there.", uuid())
+            .path("page", "The id of the page, from the rate table's `partnerPageUrl`.", uuid())
             .query("seen", "The version that the page was loaded with.", integer(0, u32::MAX))
             .header("Last-Event-ID", "The latest version that the page has received.")
             .answers_events("The offers, whenever they change.")
@@ -162,7 +162,7 @@ pub const API: &[ApiRoute] = api_routes! {
     GET "/offers/{page}/{offer}/seen.gif" None All [offer_pages::seen]
         "Records that an offer of that page was seen, as an image: always the transparent GIF of one pixel."
         "Opened by browsers" showOfferPagePixel {
-            .path("page", "What the address in a rate table has there.", text())
+            .path("page", "The id of the page, from the rate table's `partnerPageUrl`.", text())
             .path("offer", "The uuid of an offer of the page; anything else records nothing.", text())
             .answers_as(200, "image/gif", "The pixel.", text())
         }
@@ -178,8 +178,8 @@ pub const API: &[ApiRoute] = api_routes! {
     GET "/leads/vehicles/years" Publishable CurrentOnly [vehicles::years]
         "Lists the model years of cars."
         "UI utilities" listVehicleYears {
-            .query("minYear", "No year beyond this one.", shared::year())
-            .query("maxYear", "No year beyond this one.", shared::year())
+            .query("minYear", "Only years from this one on.", shared::year())
+            .query("maxYear", "Only years up to this one.", shared::year())
             .answers_all("Model years, the earliest first.", integer(*YEARS.start(), *YEARS.end()), 2024)
             .refuses(
                 shared::unfit("minYear", "Query parameter minYear must be an integer from -2147483648 to 2147483647"),
@@ -282,7 +282,7 @@ pub const API: &[ApiRoute] = api_routes! {
         "Returns the events of the company's leads, page by page, in the order of arrival."
         "Analytics" listLeadEvents {
             .with(shared::feed::<LeadEventResponse>)
-            .list_of::<EventType>("eventType", "The newer form: only events of these types.", None, Some(ParameterStyle::Form))
+            .list_of::<EventType>("eventType", "Newer form: only events of these types.", None, Some(ParameterStyle::Form))
         }
     GET "/supplyAnalytics/leadPayouts" Confidential All [analytics::lead_payouts]
         "Returns the payouts of the company's leads, page by page, in the order of arrival."
@@ -357,12 +357,29 @@ pub const INTEGRATIONS: &[ApiRoute] = api_routes! {
             .answers::<PartnerEventReceipt>(201, "The result of the report.")
             .with(shared::report)
         }
+    GET "/partnerEvents" Signed CurrentOnly [partner_events::report_by_query]
+        "Records a partner's report as a signed query, for partners that can only call a URL."
+        "Partner events" reportPartnerEventByQuery {
+            .query(signature::KEY_ID, "The id of the partner's signing key.", uuid()).required()
+            .query("transactionId", "The partner's own id of it.", text()).required()
+            .query_of::<PartnerEventType>("eventType", "What happened; left out only when `revoked` is true.")
+            .query("clickId", "The click that led to it.", uuid())
+            .query("offerUuid", "The offer.", uuid())
+            .query("leadUuid", "The lead, where the partner knows no offer.", uuid())
+            .query_of::<ProductType>("productType", "The product, if only `leadUuid` is given.")
+            .query("occurredAt", "When it happened.", schema::text("date-time"))
+            .query("amountInCents", "The amount at stake.", typed(Type::Integer))
+            .query("payoutInCents", "What the company that sent the lead earns, in cents.", typed(Type::Number))
+            .query_of::<RejectReason>("rejectReason", "Why it was rejected.")
+            .query("revoked", "Reverses the report with this transaction id.", typed(Type::Boolean))
+            .with(shared::report)
+        }
     POST "/callbacks/{id}" None CurrentOnly [callbacks::take]
         "Accepts a partner's answer to an ask by callback, once, until the ask ends."
         "Partner events" answerAsk {
             .about("For partners whose file has them answer by callback: their request has the address as \
                 `callback_url`, and the file's `answer` reads the body.")
-            .path("id", "Stands in the address.", uuid())
+            .path("id", "The id in `callback_url`.", uuid())
             .answers_empty(204, "Accepted.")
             .refuses(Failure::forbidden("The signature is not that of the partner"),
                 "The signature is not the one that the partner's file requires.")
@@ -371,22 +388,5 @@ pub const INTEGRATIONS: &[ApiRoute] = api_routes! {
             .refuses(
                 Failure::malformed(vec![ApiError::new(Malformed, "`answer.offers`: finds nothing")]),
                 "The partner's file cannot read the body; the ask keeps waiting for a valid callback.")
-        }
-    GET "/partnerEvents" Signed CurrentOnly [partner_events::report_by_query]
-        "The same as a signed query, for partners that can only fire a URL."
-        "Partner events" reportPartnerEventByQuery {
-            .query(signature::KEY_ID, "The id of the partner's signing key.", uuid()).required()
-            .query("transactionId", "The partner's own id of it.", text()).required()
-            .query_of::<PartnerEventType>("eventType", "What happened; left out only when `revoked` is true.")
-            .query("clickId", "The click that led to it.", uuid())
-            .query("offerUuid", "The offer.", uuid())
-            .query("leadUuid", "The lead, where the partner knows no offer.", uuid())
-            .query_of::<ProductType>("productType", "The product, then.")
-            .query("occurredAt", "When it happened.", schema::text("date-time"))
-            .query("amountInCents", "The amount at stake.", typed(Type::Integer))
-            .query("payoutInCents", "What the supply partner earns.", typed(Type::Number))
-            .query_of::<RejectReason>("rejectReason", "Why it was rejected.")
-            .query("revoked", "Reverses the report with this transaction id.", typed(Type::Boolean))
-            .with(shared::report)
         }
 };

@@ -67,14 +67,14 @@ record! {
         reject_reason?: RejectReason,
     }
 
-    /// A payout to the supply partner for a lead.
+    /// A payout for a lead to the company that sent it.
     #[derive(Default)]
     LeadPayout {
         /// The lead.
         lead_uuid: Uuid,
         /// When the payout was booked.
         booked_at: Timestamp,
-        /// The amount in cents, possibly fractional. A reversal is a negative amount in the specified form;
+        /// The amount in cents, possibly fractional. A reversal is a negative amount in the hourly form;
         /// in the newer form it is the payout again, with `deletedAt`.
         #[serde(serialize_with = "plain_number::required")]
         payout_in_cents: f64,

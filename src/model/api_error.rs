@@ -30,7 +30,7 @@ record! {
     }
 }
 
-/// The closed set of `type` values.
+/// The kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ErrorType {

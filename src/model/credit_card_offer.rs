@@ -128,45 +128,45 @@ record! {
         /// The fee for a purchase abroad, as a fraction of it: `0.03` is three percent.
         #[serde(serialize_with = "super::plain_number::optional")]
         foreign_transaction_fee?: f64,
-        /// The small print on the purchase rate; not in the specification, as all fields that follow.
+        /// The small print on the purchase rate; not in the specification.
         purchase_apr_disclaimer?: String,
-        /// Regular and introductory rates together, in words.
+        /// Regular and introductory rates together, in words; not in the specification.
         regular_intro_apr_combined_text?: String,
-        /// The small print on the fee for a balance transfer.
+        /// The small print on the fee for a balance transfer; not in the specification.
         balance_transfer_fee_disclaimer?: String,
-        /// The small print on the annual fee.
+        /// The small print on the annual fee; not in the specification.
         annual_fee_disclaimer?: String,
-        /// The annual fee in words.
+        /// The annual fee in words; not in the specification.
         annual_fee_text?: String,
-        /// The small print on the welcome bonus.
+        /// The small print on the welcome bonus; not in the specification.
         intro_offer_disclaimer?: String,
-        /// The welcome bonus as a heading.
+        /// The welcome bonus as a heading; not in the specification.
         intro_offer_title?: String,
-        /// Features to show where space is limited.
+        /// Features to show where space is limited; not in the specification.
         preview_details?: Vec<PreviewDetail>,
-        /// The type of the purchase rate.
+        /// The type of the purchase rate; not in the specification.
         apr_type?: AprType,
-        /// The small print on the recommended credit ratings.
+        /// The small print on the recommended credit ratings; not in the specification.
         recommended_credit_ratings_disclaimer?: String,
-        /// The recommended credit ratings in words.
+        /// The recommended credit ratings in words; not in the specification.
         recommended_credit_ratings_text?: String,
-        /// How points or miles are earned, without fixed fields.
+        /// How points or miles are earned, without fixed fields; not in the specification.
         #[schema(value_type = Object)]
         earning_program?: serde_json::Map<String, serde_json::Value>,
-        /// The rewards in words.
+        /// The rewards in words; not in the specification.
         rewards_description?: String,
-        /// The small print on the rewards.
+        /// The small print on the rewards; not in the specification.
         rewards_disclaimer?: String,
-        /// The rewards as a heading.
+        /// The rewards as a heading; not in the specification.
         rewards_title?: String,
-        /// The minimum deposit of a secured card.
+        /// The minimum deposit of a secured card; not in the specification.
         min_deposit_amount?: Money,
-        /// The small print on that deposit.
+        /// The small print on that deposit; not in the specification.
         min_deposit_disclaimer?: String,
-        /// Whether the offer is an invitation to apply.
+        /// Whether the offer is an invitation to apply; not in the specification.
         #[serde(rename = "isITA")]
         is_ita?: bool,
-        /// Badges to show with the card.
+        /// Badges to show with the card; not in the specification.
         badges?: Vec<String>,
     }
 
@@ -184,8 +184,8 @@ static KNOWN: LazyLock<HashSet<&str>> = LazyLock::new(|| CardBenefit::GENERIC.li
 
 /// A card benefit, by its display text.
 ///
-/// The set is open: besides the generic texts of `CardBenefit::GENERIC` there are those that name a company's
-/// programme. Generic texts are shared, not copied, since every card offer carries many of them.
+/// The set is open: some texts are generic, others name a company's programme.
+// Generic texts are shared, not copied, since every card offer carries many of them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(from = "String")]
 #[schema(value_type = String)]

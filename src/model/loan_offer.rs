@@ -72,13 +72,13 @@ record! {
         originator_id?: String | null,
         /// The small print.
         terms?: String | null,
-        /// Deprecated spelling of `max_fee_rate`.
+        /// Deprecated: the same as `maxFeeRate`.
         fee_rate?: Percent | null,
         /// The highest fee, in percent of the amount.
         max_fee_rate?: Percent | null,
         /// The lowest fee, in percent of the amount.
         min_fee_rate?: Percent | null,
-        /// Deprecated spelling of `max_fee_fixed`.
+        /// Deprecated: the same as `maxFeeFixed`.
         fee_fixed?: Money | null,
         /// The highest fixed fee.
         max_fee_fixed?: Money | null,
@@ -86,7 +86,7 @@ record! {
         min_fee_fixed?: Money | null,
         /// The fee for early repayment.
         prepayment_fee?: Money | null,
-        /// Deprecated spelling of `max_monthly_payment`.
+        /// Deprecated: the same as `maxMonthlyPayment`.
         monthly_payment?: Money | null,
         /// The highest monthly payment.
         max_monthly_payment?: Money | null,

@@ -127,13 +127,13 @@ record! {
         image_url: String,
         /// Text to show instead of the usual line below the name.
         subtext_override?: String,
-        /// The location of its headquarters; not in the specification, as all fields that follow.
+        /// The location of its headquarters; not in the specification.
         headquarters?: String,
-        /// The assets that it manages, in words.
+        /// The assets that it manages, in words; not in the specification.
         assets?: String,
-        /// Its brand name.
+        /// Its brand name; not in the specification.
         brand_name?: String,
-        /// The brand's id.
+        /// The brand's id; not in the specification.
         brand_uuid?: Uuid,
     }
 }
@@ -195,15 +195,15 @@ record! {
         minimum_deposit_with_fees?: Money,
         /// Whether the account allows cheques.
         check_writing?: bool,
-        /// The insurer of the deposit; not in the specification, as all fields that follow.
+        /// The insurer of the deposit; not in the specification.
         federal_insurance_type?: FederalInsuranceType,
-        /// Incentives for opening the account.
+        /// Incentives for opening the account; not in the specification.
         incentive_details?: Vec<IncentiveDetails>,
-        /// The unit of a certificate of deposit's term.
+        /// The unit of a certificate of deposit's term; not in the specification.
         cd_term_unit?: TermUnit,
-        /// The length of that term.
+        /// The length of that term; not in the specification.
         cd_term_length?: i32,
-        /// Tracking pixels to load once the offer is displayed, which count the impression for the partner.
+        /// Tracking pixels to load once the offer is displayed, which count the impression for the partner; not in the specification.
         impression_tracking_pixel_urls?: Vec<String>,
     }
 

@@ -38,7 +38,7 @@ section! {
         occurred_at: Timestamp = "occurredAt",
         /// The amount of the event, such as the loan amount: whole cents, not written with two decimals.
         amount_in_cents: i32 = "amountInCents",
-        /// The payout to the supply partner; overrides the partner file.
+        /// The payout to the company that sent the lead; overrides the partner file.
         payout_in_cents: f64 = "payoutInCents",
         /// Why the partner rejected the application.
         reject_reason: RejectReason = "rejectReason",
@@ -70,7 +70,7 @@ pub struct PartnerEvent {
     pub occurred_at: Option<Timestamp>,
     /// The amount of the event.
     pub amount_in_cents: Option<i32>,
-    /// The payout to the supply partner; overrides the partner file.
+    /// The payout to the company that sent the lead; overrides the partner file.
     pub payout_in_cents: Option<f64>,
     /// Why the partner rejected the application.
     pub reject_reason: Option<RejectReason>,
@@ -119,7 +119,7 @@ record! {
         product_type?: ProductType,
         /// The amount of the event.
         amount_in_cents?: i32,
-        /// The payout to the supply partner.
+        /// The payout to the company that sent the lead.
         payout_in_cents?: PayoutCents,
         /// Why the partner rejected the application.
         reject_reason?: RejectReason,

@@ -40,7 +40,7 @@ table! {
         name: String,
         /// One sentence about the partner.
         description: String,
-        /// Disclaimer template that must be shown with its offers.
+        /// Disclaimer to show with its offers.
         disclaimer: String,
         /// URL of its logo: absolute, or `{baseUrl}/…` for one that the daemon serves.
         image_url: String,
@@ -90,17 +90,17 @@ table! {
         eligibility: Eligibility => optional,
         /// Asked only when no first-look partner had a loan offer (`products.other` only).
         second_look: bool => optional,
-        /// Temporarily out of the panel.
+        /// Whether the partner is not asked for now.
         paused: bool => optional,
         /// When and how often it is asked.
         limits: Limits => optional,
-        /// Takes matching leads exclusively: `true` among all seats of its product type, or the name of a
-        /// group among the seats of that group.
+        /// Takes matching leads exclusively: `true` among all partners of its product type, or the name of a
+        /// group among those of that group. Of several exclusive ones the first by key takes the lead.
         exclusive: Option<Exclusive> = exclusive => optional,
-        /// Priority when more seats fit than may be asked: higher goes first, from -1000 to 1000; default 0.
+        /// Priority when more partners fit than may be asked: higher goes first, from -1000 to 1000; default 0.
         priority: i32 = count(-1000, 1000) => or(0),
-        /// Relative chance of being asked among seats of equal priority, compared with a weight of 1. The
-        /// draw is seeded by the lead, so the same lead gets the same partners. Where no seat has a weight,
+        /// Relative chance of being asked among partners of equal priority, compared with a weight of 1. The
+        /// draw is seeded by the lead, so the same lead gets the same partners. Where none has a weight,
         /// the first ones by key are asked.
         weight: Option<f64> = if_any(weight) => optional,
         /// Answers with the delay and failures of a network.
@@ -131,7 +131,7 @@ table! {
         delay_max: Option<Duration> = if_any(wait) => optional,
         /// Share of requests that fail, 0 to 1.
         failure_rate: f64 = figure(0.0, 1.0) => optional,
-        /// How a failing request ends.
+        /// How a failing request ends: `error` (default), `panic` or `silence`.
         failure: FailureKind => optional,
     }
 
@@ -145,17 +145,17 @@ table! {
         sub_type: Option<ProductSubType>,
         /// URL that a click leads to; `{clickId}`, `{leadUuid}` and a leading `{baseUrl}` are filled in.
         landing_url: String,
-        /// What the supply partner earns.
+        /// What the company that sent the lead earns.
         payout: DeclaredPayout,
         /// Share of shown offers that earn the payout, 0 to 1.
         conversion_probability: f64,
         /// Conditions in addition to those of the product.
         eligibility: Eligibility => optional,
-        /// Disclaimer template that must be shown with this offer.
+        /// Disclaimer to show with this offer.
         disclaimer: Option<String>,
-        /// Disclaimer template that must be shown with offers of this sub-type.
+        /// Disclaimer to show with offers of this sub-type.
         sub_type_disclaimer: Option<String>,
-        /// How firm the offer is for a lead that meets all needs.
+        /// How firm the offer is for a lead that meets all needs: `static` (default), `pre_qualified` or `pre_approved`.
         firmness: Firmness => optional,
         /// How long the offer is valid once made, if different from the default: at most 31 days.
         valid_for: Option<i64> = if_any(validity) => optional,
@@ -176,7 +176,7 @@ table! {
         terms: Vec<i32> => optional,
         /// Unit of `terms`: `month` (default), `year`, `day`, or `open` for a line of credit (loan).
         term_unit: Option<TermUnit>,
-        /// How the APR behaves (loan).
+        /// How the APR behaves: `fixed`, `variable` or `regular` (loan).
         apr_type: Option<AprType>,
         /// Whether early repayment is allowed (loan).
         allow_prepayment: Option<bool>,
@@ -186,23 +186,24 @@ table! {
         sponsored: bool => optional,
         /// Legal terms as text (loan).
         terms_text: Option<String>,
-        /// Template about the APR (loan).
+        /// Text about the APR (loan).
         apr_description: Option<String>,
-        /// Template about the term (loan).
+        /// Text about the term (loan).
         term_description: Option<String>,
-        /// Template about the monthly payment (loan).
+        /// Text about the monthly payment (loan).
         monthly_payment_description: Option<String>,
         /// Text shown before the amount (loan).
         amount_prefix: Option<String>,
 
-        /// Kind of mortgage (mortgage).
+        /// Kind of mortgage, such as `thirty_year_fixed` (mortgage).
         loan_type: Option<MortgageLoanType>,
         /// Closing costs in dollars, independent of the amount (mortgage).
         closing_costs: Option<f64> = if_any(figure(0.0, 1_000_000.0)) => optional,
         /// Loan amount that is priced when the lead names none, dollars (mortgage).
         reference_amount: Option<i32>,
 
-        /// How interest is compounded (savings).
+        /// How interest is compounded: `annually`, `continuous`, `daily`, `monthly`, `quarterly`, `semiAnnually`,
+        /// `simple` or `weekly` (savings).
         compounding: Option<CompoundingMethod>,
         /// Minimum opening deposit in dollars (savings).
         minimum_deposit: Option<f64> = if_any(figure(0.0, 1e9)) => optional,
@@ -226,7 +227,7 @@ table! {
         incentive_details: Option<Vec<Incentive>>,
         /// Term of a certificate of deposit, in `cd_term_unit` (savings).
         cd_term_length: Option<i32>,
-        /// Unit of that term (savings).
+        /// Unit of that term: `day`, `month` or `year` (savings).
         cd_term_unit: Option<TermUnit>,
         /// Pixel URLs with which the partner counts impressions of the offer (savings).
         impression_tracking_pixel_urls: Option<Vec<String>>,
@@ -250,7 +251,7 @@ table! {
         sub_type: Option<ProductSubType>,
         /// URL that a click leads to, unless the answer has one; placeholders as in a catalog offer.
         landing_url: Option<String>,
-        /// What the supply partner earns; an answered `payout` replaces its amount.
+        /// What the company that sent the lead earns; an answered `payout` replaces its amount.
         payout: DeclaredPayout,
         /// Share of shown offers that earn the payout, 0 to 1.
         conversion_probability: f64,
@@ -265,7 +266,7 @@ table! {
     /// One row of terms. The first band that fits the lead applies.
     #[derive(Debug)]
     pub struct Band {
-        /// Credit ratings that it applies to; all when absent.
+        /// Credit ratings that it applies to, such as `["excellent", "good"]`; all when absent.
         ratings: Option<Vec<ProvidedCreditRating>>,
         /// Amounts in dollars that it applies to: loan amount, mortgage amount or deposit.
         amount: Option<Range>,
@@ -351,9 +352,9 @@ pub struct Incentive {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeclaredPayout {
-    /// The step that earns it.
+    /// The step that earns it: `click`, `applied`, `approved`, `listed`, `opened`, `funded` or `conversion`.
     pub on: PayoutStep,
-    /// Fixed amount in dollars.
+    /// Fixed amount in dollars; `fixed` and `percent` are added.
     pub fixed: Option<f64>,
     /// Percent of the loan amount (or of `reference_amount`).
     pub percent: Option<f64>,

@@ -25,13 +25,13 @@ pub struct Seat {
     pub product_type: ProductType,
     /// Asked only when no first-look partner had a loan offer.
     pub second_look: bool,
-    /// Temporarily out of the panel.
+    /// Whether it is not asked for now.
     pub paused: bool,
     /// When and how often it is asked.
     pub limits: Limits,
     /// The seats among which it takes a lead exclusively.
     pub exclusive: Option<Exclusive>,
-    /// Priority when more seats fit than may be asked: higher goes first.
+    /// Priority when more partners fit than may be asked: higher goes first.
     pub priority: i32,
     /// Relative chance of being asked among seats of equal priority.
     pub weight: Option<f64>,

@@ -64,9 +64,12 @@ fn the_command_runs_them_all_or_those_of_one_partner() {
     assert!(shown.contains("ok   fairholt_mortgage/offers") && !shown.contains("hazelmoor"), "{shown}");
     let (output, shown) = run(&["nobody"]);
     assert_eq!(output.status.code(), Some(1), "{shown}");
-    assert!(shown.contains("tests/partners has no cases of `nobody`; write one as "), "{shown}");
+    assert!(shown.contains("there is no partner `nobody`; there are: "), "{shown}");
+    let (output, shown) = run(&["tidelark_savings"]);
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    assert!(shown.contains("tests/partners has no cases of `tidelark_savings`; write one as "), "{shown}");
     assert!(
-        shown.contains("tests/partners/nobody/CASE.json, with a lead, the partner's `response`"),
+        shown.contains("tests/partners/tidelark_savings/CASE.json, with a lead, the partner's `response`"),
         "{shown}"
     );
 }
@@ -89,6 +92,8 @@ fn a_case_that_fails_is_told_with_what_differs() {
     });
     std::fs::write(folder.join("wrong.json"), case.to_string()).unwrap();
     std::fs::write(folder.join("unreadable.json"), "{}").unwrap();
+    let no_lead = json!({"product": "mortgage", "lead": {"mortgageInformation": {"propertyValue": "much"}}});
+    std::fs::write(folder.join("no_lead.json"), no_lead.to_string()).unwrap();
     let leads = root().join("tests/leads");
     let flags = ["--cases", directory.path().to_str().unwrap(), "--leads", leads.to_str().unwrap()];
     let (output, shown) = run(&flags);
@@ -99,14 +104,15 @@ fn a_case_that_fails_is_told_with_what_differs() {
         "found    POST",
         "the answer cannot be mapped: `answer.offer.interest_rate`: must be a number from 0 to 400",
         "is not a valid case: missing field `product`",
-        "2 of 2 cases failed",
+        "`lead.mortgageInformation.propertyValue` must be",
+        "3 of 3 cases failed",
     ] {
         assert!(shown.contains(wanted), "{wanted} is not in {shown}");
     }
     let (output, _) = run(&[&flags[..], &["--json"]].concat());
     let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&told[1]["case"], &told[1]["passed"]), (&json!("wrong"), &json!(false)), "{told}");
-    assert_eq!(told[1]["differences"][0], "method\n  expected GET\n  found    POST");
+    assert_eq!((&told[2]["case"], &told[2]["passed"]), (&json!("wrong"), &json!(false)), "{told}");
+    assert_eq!(told[2]["differences"][0], "method\n  expected GET\n  found    POST");
 }
 
 /// Runs cases of the sample lender that calls back: of each what it says beside what they share.

@@ -74,6 +74,11 @@ async fn a_missing_timestamp_must_be_specified() {
         let error =
             json!({"attribute": "timestamp", "message": "timestamp must be specified", "type": "missing"});
         assert_eq!(answer.json(), json!([error]), "{feed}");
+        let answer =
+            daemon.get(&format!("/supplyAnalytics/{feed}?sinceTimestamp=2024-11-21T00:15:55Z")).await;
+        let told = answer.json()[0]["message"].as_str().unwrap().to_owned();
+        assert_eq!((answer.status, answer.attributes()), (422, vec!["timestamp".to_owned()]), "{feed}");
+        assert!(told.ends_with("; sinceTimestamp needs the header API-Version: 2025-04-01"), "{told}");
     }
 }
 
@@ -256,7 +261,7 @@ async fn a_time_within_the_last_five_minutes_is_told_the_latest_that_is_not() {
     let latest = requirement.strip_prefix("must be at or before ").unwrap();
     assert_eq!(prompt(&daemon, &format!("leadPayouts?sinceTimestamp={latest}")).await.status, 200);
     let hourly = daemon.get(&format!("/supplyAnalytics/leadPayouts?timestamp={latest}")).await;
-    assert_eq!(hourly.status, 422, "the specified form wants an hour");
+    assert_eq!(hourly.status, 422, "the hourly form wants an hour");
 }
 
 #[tokio::test]

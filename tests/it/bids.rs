@@ -227,7 +227,7 @@ async fn why_a_bid_is_not_taken_is_told_as_it_was() {
     let why = explained(&daemon, &table);
     for said in [
         "was not sent the lead: its bid was not chosen",
-        "its bid of $6.00 is number 2 of the bids, behind 1 of equal height from earlier seats, and only \
+        "its bid of $6.00 is number 2 of the bids, behind 1 of equal height from earlier partners, and only \
             the best gets the lead",
         "its bid, without a price, is below its floor of $5.00",
         "its bid of $50.00 came after the best bids were chosen",

@@ -172,5 +172,5 @@ async fn a_timeout_beyond_the_deadline_is_told_and_is_no_fault() {
         "{line}"
     );
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("are good: 1 partner, 1 seat, 1 offer\n"), "{said}");
+    assert!(said.contains("are good: 1 partner, 1 partner product, 1 offer\n"), "{said}");
 }

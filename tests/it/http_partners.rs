@@ -322,7 +322,7 @@ async fn explain_says_that_it_is_asked_for_its_terms() {
     let output = daemon.command(&["explain", lead.to_str().unwrap(), "--matched"]);
     let told = String::from_utf8(output.stdout).unwrap();
     assert!(told.contains("terms come from the partner"), "{told}");
-    assert!(told.contains("1 of 1 seats are asked, 2 offers match"), "{told}");
+    assert!(told.contains("1 of 1 partner products are asked, 2 offers match"), "{told}");
 }
 
 #[test]
@@ -344,7 +344,8 @@ fn explain_leaves_out_of_many_those_that_are_far_and_wraps_long_reasons() {
         String::from_utf8(output.stdout).unwrap()
     };
     let told = printed(&[]);
-    let rest = "12 more seats not asked, for another product or several reasons; `--all` shows them\n";
+    let rest =
+        "12 more partner products not asked, for another product or several reasons; `--all` shows them\n";
     assert!(told.starts_with("bank, loan") && told.contains(rest) && !told.contains("saver_"), "{told}");
     assert!(
         printed(&["--all"]).contains("saver_11") && printed(&["--partner", "saver_3"]).contains("saver_3")

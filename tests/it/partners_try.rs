@@ -213,9 +213,9 @@ fn a_lead_that_would_not_be_asked_about_is_told_first() {
 fn stand_ins_are_told_once_and_only_where_there_are_any() {
     let plan = Daemon::with_sample_partners();
     let (_, shown) = tried(&plan, "hazelmoor_lending", &sample("personal_loan"), &[]);
-    assert_eq!(shown.matches("stand in for it").count(), 1, "{shown}");
+    assert_eq!(shown.matches("are placeholders").count(), 1, "{shown}");
     let (_, shown) = tried(&plan, "hazelmoor_lending", &sample("personal_loan"), &["--reveal"]);
-    assert!(!shown.contains("stand in for it"), "{shown}");
+    assert!(!shown.contains("are placeholders"), "{shown}");
 }
 
 #[test]

@@ -106,7 +106,7 @@ async fn who_is_on_a_list_of_a_partner_is_not_asked_about_until_the_list_goes() 
     let dossier: Value = serde_json::from_slice(&dossier.stdout).unwrap();
     assert_eq!(dossier["suppressionLists"], json!(["left_alone"]));
 
-    let figure = "<h2>Suppressed seats</h2><p class=\"figure\">1</p>";
+    let figure = "<h2>Suppressed partner products</h2><p class=\"figure\">1</p>";
     let counted = async {
         while !crate::console::html(&daemon, "/console/funnel?leads=test").await.contains(figure) {
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;

@@ -121,7 +121,7 @@ metrics! {
     Counter OFFERS_DOUBTED "offerd_offers_doubted_total" ["partner", "product_type"] "Offers in a partner's answer that are shown although their payment is slightly off.";
     Counter TRANSCRIPTS "offerd_transcripts_total" ["event"] "Transcripts of asks: kept, cut (those kept that transcripts.call_bytes shortened), lost (the store did not accept them), removed (transcripts.kept).";
     Counter LOG_LINES_LOST "offerd_log_lines_lost_total" [] = 0 "Log lines dropped because standard error was not read within 100 ms or could not be written.";
-    Counter LATE_ANSWERS "offerd_late_answers_total" [] "Answers dropped because their seat already had an outcome.";
+    Counter LATE_ANSWERS "offerd_late_answers_total" [] "Answers dropped because their ask already had an outcome.";
     Counter TABLES_SETTLED "offerd_rate_tables_settled_total" ["test": "no" | "yes", "offers": "no" | "yes"] = 0 "Completed rate tables, by whether their lead is a test and whether they show offers: yes, no.";
     Seconds TABLE_OVERHEAD_SECONDS "offerd_rate_table_overhead_seconds" [] "Time from a lead's arrival to its complete table, less that of the slowest partner of each look.";
     Seconds TABLE_BUDGET_LEFT_SECONDS "offerd_rate_table_budget_left_seconds" [] "Time left of matching.deadline when a table was complete.";

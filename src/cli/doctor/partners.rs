@@ -47,7 +47,7 @@ pub async fn reachable(settings: &Settings, book: &Book, standings: &[SeatStandi
     let reached = reached.into_iter().filter(|(key, one)| one.state != CheckState::Good || !is_unwell(key));
     findings.extend(reached.map(|(_, finding)| finding));
     if paused > 0 {
-        let paused = page::counted(paused, "seat");
+        let paused = page::counted(paused, "partner product");
         findings.push(CHECK.good(format!("{paused} over HTTP paused in their files, not tried")));
     }
     findings

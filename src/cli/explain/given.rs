@@ -83,5 +83,5 @@ fn section(seat: &SeatJudgement, matched_only: bool) -> SeatOutline {
 fn summary(seats: &[SeatJudgement]) -> String {
     let asked = seats.iter().filter(|seat| seat.asked).count();
     let matched: usize = seats.iter().map(SeatJudgement::matched).sum();
-    format!("{asked} of {} seats are asked, {matched} offers match", seats.len())
+    format!("{asked} of {} partner products are asked, {matched} offers match", seats.len())
 }

@@ -4,7 +4,7 @@
 use comfy_table::{Cell, ColumnConstraint, ContentArrangement, Width};
 
 use crate::cli::page::{self, Color};
-use offerd_insight::hindsight::judgement::EligibilityObjection;
+use offerd_insight::hindsight::judgement::{EligibilityObjection, NOT_PAUSED};
 
 /// A seat in the outline.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub fn print_all(sections: impl Iterator<Item = (bool, bool, SeatOutline)>, is_a
     let (shown, left_out) = shown(sections.collect(), is_all);
     shown.iter().for_each(SeatOutline::print);
     if left_out > 0 {
-        let seats = page::counted(left_out, "more seat");
+        let seats = page::counted(left_out, "more partner product");
         page::print(format!("{seats} not asked, for another product or several reasons; `--all` shows them"));
     }
 }
@@ -120,9 +120,11 @@ impl SeatOutline {
 }
 
 fn reason(refusal: &EligibilityObjection) -> String {
-    match refusal.found.as_str() {
-        "" => refusal.wanted.clone(),
-        found => format!("{}, found {found}", refusal.wanted),
+    match (refusal.wanted.as_str(), refusal.found.as_str()) {
+        (_, "") => refusal.wanted.clone(),
+        // "not asked: not paused" would deny itself.
+        (NOT_PAUSED, found) => found.to_owned(),
+        (_, found) => format!("{}, found {found}", refusal.wanted),
     }
 }
 
@@ -171,8 +173,8 @@ mod tests {
     #[test]
     fn a_single_reason_against_a_seat_stands_in_its_heading() {
         let mut section = SeatOutline::new("bank", "loan", "not asked", Color::Red);
-        section.refused(&[EligibilityObjection::new("not paused", "paused by command")]);
-        assert_eq!(section.state.0, "not asked: not paused, found paused by command");
+        section.refused(&[EligibilityObjection::new(NOT_PAUSED, "paused by command")]);
+        assert_eq!(section.state.0, "not asked: paused by command");
         assert!(!section.has_offers() && section.lines.is_empty());
     }
 }

@@ -50,10 +50,8 @@ pub struct Try {
 }
 
 /// Note under a masked request, which looks real.
-const STAND_INS: &str = "\
-(what identifies the person, and every other text and day of theirs, is not
- shown: `***`, `123-45-6780`, `1970-01-01` and the like stand in for it;
- `--reveal` shows it, and what `--send` sends is real)";
+const STAND_INS: &str =
+    "(personal values are placeholders; `--reveal` shows the real ones, and `--send` sends them)";
 
 /// Prefix of HTTP basic, the one scheme whose masked credentials do not look masked.
 const BASIC: &str = "Basic ";

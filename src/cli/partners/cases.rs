@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::known;
 use crate::cli::prelude::*;
 use offerd_partners::case::CaseFile;
 
@@ -33,6 +34,7 @@ struct CaseResult {
 
 /// Runs the cases, and shows their differences. The error counts the failed cases, or says why there are none.
 pub fn run(book: &Book, arguments: &CasesArguments) -> Result<(), String> {
+    arguments.partner.as_ref().map_or(Ok(()), |key| known(book, key))?;
     let files = CaseFile::all(&arguments.cases, arguments.partner.as_deref())
         .map_err(|fault| format!("{fault}; `--cases` says where the cases are, files `KEY/CASE.json` as offerd-partner(5) describes"))?;
     if files.is_empty() {

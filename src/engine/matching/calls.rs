@@ -203,7 +203,7 @@ fn not_among(place: BidRank, best: usize) -> String {
     let number = place.before() + 1;
     let equal = match place.equal {
         0 => String::new(),
-        equal => format!(", behind {equal} of equal height from earlier seats"),
+        equal => format!(", behind {equal} of equal height from earlier partners"),
     };
     match best {
         1 => format!("is number {number} of the bids{equal}, and only the best gets the lead"),

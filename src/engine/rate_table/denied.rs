@@ -15,7 +15,7 @@ macro_rules! denied {
 
         impl Denied {
             /// What was wanted, and what was found.
-            pub fn told(self) -> (&'static str, &'static str) {
+            pub const fn told(self) -> (&'static str, &'static str) {
                 match self { $(Self::$denied => ($wanted, $found),)+ }
             }
         }

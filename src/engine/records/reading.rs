@@ -35,7 +35,7 @@ pub fn table_with(records: &Records, table: Uuid, mut tell: impl FnMut(SeatAnswe
     let Some(head) = head(store, table)? else { return Ok(None) };
     let seats = head.seats.iter().map(|seat| templates.seat(*seat)).collect::<Result<_, _>>();
     let seats = seats.map_err(|template| {
-        error!(rate_table = %table, ?template, "the store has lost the template of a seat");
+        error!(rate_table = %table, ?template, "the store has lost the template of an asked partner");
         RecordUnavailable
     })?;
 

@@ -19,6 +19,7 @@ use offerd_store::Tree;
 use offerd_web::Request;
 use offerd_web::query::{self, Query};
 
+const TIMESTAMP: &str = "timestamp";
 const SINCE: &str = "sinceTimestamp";
 const UNTIL: &str = "untilTimestamp";
 
@@ -116,10 +117,20 @@ fn other_version(or: &str) -> Failure {
     Failure::fault(API_VERSION, ErrorType::Malformed, message)
 }
 
+fn no_version_for_since() -> ApiError {
+    let message =
+        format!("{}; {SINCE} needs the header {API_VERSION}: {PROMPT_VERSION}", bounds::missing(TIMESTAMP));
+    ApiError::at(TIMESTAMP, ErrorType::Missing, message)
+}
+
 /// Validates the newer parameters even here, so that they are never ignored silently.
 fn hourly<F: Feed>(query: &mut Query<'_>, horizon: Horizon) -> Option<PageRequest> {
-    let start = start(query, "timestamp", horizon.latest(Form::Hourly));
-    let since = query.optional(SINCE, query::text).and_then(|_| since(query, horizon));
+    let has_since = query.optional(SINCE, query::text).is_some();
+    let start = match query.optional(TIMESTAMP, query::text) {
+        None if has_since => query.accept(Err(no_version_for_since())),
+        _ => start(query, TIMESTAMP, horizon.latest(Form::Hourly)),
+    };
+    let since = has_since.then(|| since(query, horizon)).flatten();
     until(query, since);
     event_types::<F>(query);
     start.map(PageRequest::hourly)

@@ -12,7 +12,7 @@ use super::examples::{Example, LEADS};
 use crate::current::api_version::{API_VERSION, PROMPT_VERSION};
 use crate::current::submission::KEY_BYTES;
 use crate::current::vehicles::LIMIT_TAKEN;
-use offerd_insight::analytics::PAGINATION_TOKEN;
+use offerd_insight::analytics::{PAGINATION_TOKEN, bounds};
 use offerd_model::ErrorType::{Duplicate, Malformed, Missing};
 use offerd_model::{
     Components, Lead, LeadView, PartnerEventReceipt, ProvidedCreditRating, RateTable, Zipcode, schema,
@@ -28,9 +28,9 @@ const INPUT_ONLY: [&str; 2] = ["productTypes", "formCompleted"];
 /// Description of a parameter that narrows a list to one name.
 pub const THIS_ONE: &str = "Only this one, spelt as listed, in any case.";
 
-const FEED: &str = "Come back to `nextUrl` an hour later, or at once while `shouldContinuePolling` is true.\n\nOf the two \
-    forms `timestamp` asks for the older one, in which it is required. The header `API-Version: 2025-04-01` asks for the \
-    newer one, in which `sinceTimestamp` is, unless there is a `paginationToken`.";
+const FEED: &str = "Come back to `nextUrl` an hour later, or at once while `shouldContinuePolling` is true.\n\nWithout \
+    `API-Version`, the hourly form: `timestamp` is required. With `API-Version: 2025-04-01`, the newer form: \
+    `sinceTimestamp` or `paginationToken` is required.";
 
 /// Submits a lead for a rate table.
 pub fn submit(draft: OperationDraft<'_>) -> OperationDraft<'_> {
@@ -107,10 +107,11 @@ pub fn unfit(parameter: &str, message: &str) -> Failure {
 /// Reads a feed page by page.
 pub fn feed<P: Example + ToSchema + Serialize>(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     let moment = || schema::text("date-time");
-    let timestamp = "Start of the page: arrival time of its first record, at least an hour ago.";
-    let since = "The newer form: start of the first page, at least five minutes ago.";
-    let until = "The newer form: end of the last page, exclusive.";
-    let token = "The newer form: the next page, from `nextUrl`; other parameters are ignored.";
+    let timestamp =
+        "Hourly form: start of the page, the arrival time of its first record, at least an hour ago.";
+    let since = "Newer form: start of the first page, at least five minutes ago.";
+    let until = "Newer form: end of the last page, exclusive.";
+    let token = "Newer form: the next page, from `nextUrl`; other parameters are ignored.";
     let faulty = "The time is missing, invalid, or less than an hour ago.";
     draft
         .about(FEED)
@@ -120,7 +121,7 @@ pub fn feed<P: Example + ToSchema + Serialize>(draft: OperationDraft<'_>) -> Ope
         .query("untilTimestamp", until, moment())
         .query(PAGINATION_TOKEN, token, schema::text("byte"))
         .answers::<P>(200, "A page.")
-        .faults("timestamp", Missing, "Query parameter timestamp must be specified", faulty)
+        .faults("timestamp", Missing, &bounds::missing("timestamp"), faulty)
 }
 
 /// Takes a partner's report.

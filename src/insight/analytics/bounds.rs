@@ -3,12 +3,17 @@
 use super::arrival_time::ArrivalTime;
 use offerd_model::{ApiError, ErrorType, Timestamp};
 
+/// The message about a start that is not given.
+pub fn missing(name: &str) -> String {
+    format!("{name} must be specified")
+}
+
 /// Parses the start of a page from the query parameter `name`, not after `latest`.
 ///
 /// # Errors
 /// The time is missing, malformed, or too recent (specification, Errors 5 and 6).
 pub fn start(name: &str, given: Option<&str>, latest: ArrivalTime) -> Result<ArrivalTime, ApiError> {
-    let missing = || ApiError::at(name, ErrorType::Missing, format!("{name} must be specified"));
+    let missing = || ApiError::at(name, ErrorType::Missing, missing(name));
     let given = given.filter(|text| !text.is_empty()).ok_or_else(missing)?;
     let start = time(name, given)?.max(ArrivalTime::FIRST);
     // Rounded down to the millisecond, so that the reported time is itself acceptable.

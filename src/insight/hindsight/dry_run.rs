@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::judgement::{EligibilityObjection, SeatJudgement, judge};
+use super::judgement::{EligibilityObjection, NOT_PAUSED, SeatJudgement, judge};
 use offerd_engine::matching::limiter::{SeatStanding, State};
 use offerd_engine::matching::suppressions::ListMembership;
 use offerd_model::{CreditBands, Lead};
@@ -31,7 +31,7 @@ fn counted_against(standings: &[SeatStanding], seat: &Seat) -> Option<Eligibilit
     let wanted = match standing.state {
         State::Active | State::PausedByFile => return None,
         State::OutsideSchedule | State::OutsideDays | State::ListMissing => return None,
-        State::PausedByCommand => "not paused",
+        State::PausedByCommand => NOT_PAUSED,
         State::Capped => "fewer asks than its cap",
         State::OverBudget => "payouts below its budget",
         State::BreakerOpen => "a partner without too many recent failures",

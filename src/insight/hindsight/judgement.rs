@@ -5,6 +5,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use offerd_engine::rate_table::denied::Denied;
 use offerd_engine::rate_table::seating::{SeatingPlan, Verdict, verdicts};
 use offerd_model::ProductType;
 use offerd_partners::catalog::CatalogOffer;
@@ -57,6 +58,9 @@ pub struct OfferJudgement {
     /// The refusals of the offer, besides those of its seat.
     pub refusals: Vec<EligibilityObjection>,
 }
+
+/// What a paused seat lacks; stands as `wanted` in objections and denials.
+pub const NOT_PAUSED: &str = Denied::Paused.told().0;
 
 /// A single objection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,7 +141,7 @@ fn against(
     let wanted = facts.lead().asks_for(seat.product_type);
     let mut against_seat = Vec::new();
     if seat.paused {
-        against_seat.push(EligibilityObjection::new("not paused", "paused in its file"));
+        against_seat.push(EligibilityObjection::new(NOT_PAUSED, "paused in its file"));
     }
     against_seat.extend(at.and_then(|at| not_then(seat, at)));
     if at.is_some() && facts.uuid.is_some_and(|lead| !seat.is_in_share(lead)) {

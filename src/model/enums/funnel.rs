@@ -21,63 +21,48 @@ enumeration! {
         IncorrectDataProvided, Duplicate,
     }
 
-    /// The result of a partner at a rate table (ours).
+    /// The result of a partner at a rate table:
+    ///
+    /// - `offers`: It answered with offers.
+    /// - `pending`: It has not answered yet, or waits for others to answer first.
+    /// - `declined`: It has no offer for this lead.
+    /// - `rejected`: It rejected the person and gave a reason.
+    /// - `timed_out`: It did not answer in time.
+    /// - `unavailable`: It could not be asked, or its answer was a failure.
+    /// - `not_needed`: It was not asked because of other partners' offers.
+    /// - `no_sandbox`: The lead is a test, and the partner takes no test leads.
+    /// - `limit`: It takes no more leads of this kind for the time being.
+    /// - `schedule`: It takes leads at other hours only.
+    /// - `not_asked_for`: The lead does not ask for the product type.
+    /// - `conditions_not_met`: The lead does not meet its conditions.
     PartnerResult {
-        /// It answered with offers.
-        Offers,
-        /// It has not answered yet, or waits for others to answer first.
-        Pending,
-        /// It has no offer for this lead.
-        Declined,
-        /// It rejected the person and gave a reason.
-        Rejected,
-        /// It did not answer in time.
-        TimedOut,
-        /// It could not be asked, or its answer was a failure.
-        Unavailable,
-        /// It was not asked because of other partners' offers.
-        NotNeeded,
-        /// The lead is a test, and the partner takes no test leads.
-        NoSandbox,
-        /// It takes no more leads of this kind for the time being.
-        Limit,
-        /// It takes leads at other hours only.
-        Schedule,
-        /// The lead does not ask for the product type.
-        NotAskedFor,
-        /// The lead does not meet its conditions.
-        ConditionsNotMet,
+        Offers, Pending, Declined, Rejected, TimedOut, Unavailable, NotNeeded, NoSandbox, Limit,
+        Schedule, NotAskedFor, ConditionsNotMet,
     }
 
-    /// The result of an offer at a rate table (ours).
+    /// The result of an offer at a rate table:
+    ///
+    /// - `shown`: The offer is shown.
+    /// - `pending`: The offer waits for comparison with offers that are still pending.
+    /// - `outbid`: Another offer of its kind is shown instead.
+    /// - `not_offered`: The lead meets the conditions, but the partner did not answer with the offer.
+    /// - `conditions_not_met`: The lead does not meet the conditions.
+    /// - `partner_not_asked`: The partner was not asked.
     OfferResult {
-        /// The offer is shown.
-        Shown,
-        /// The offer waits for comparison with offers that are still pending.
-        Pending,
-        /// Another offer of its kind is shown instead.
-        Outbid,
-        /// The lead meets the conditions, but the partner did not answer with the offer.
-        NotOffered,
-        /// The lead does not meet the conditions.
-        ConditionsNotMet,
-        /// The partner was not asked.
-        PartnerNotAsked,
+        Shown, Pending, Outbid, NotOffered, ConditionsNotMet, PartnerNotAsked,
     }
 
-    /// The source of the conversion probability of a ranked offer (ours).
+    /// The source of the conversion probability of a ranked offer:
+    ///
+    /// - `learnt`: Learnt from the company's own clicks.
+    /// - `prior`: Nothing was learnt yet: the prior.
+    /// - `click`: The click itself earns the payout.
+    /// - `sold`: The partner has bought the lead.
     ConversionSource {
-        /// Learnt from the company's own clicks.
-        Learnt,
-        /// Nothing was learnt yet: the prior.
-        Prior,
-        /// The click itself earns the payout.
-        Click,
-        /// The partner has bought the lead.
-        Sold,
+        Learnt, Prior, Click, Sold,
     }
 
-    /// An event that a partner reports (ours).
+    /// An event that a partner reports.
     PartnerEventType {
         /// The person applied.
         Applied,

@@ -5,7 +5,7 @@ use crate::enumeration::enumeration;
 enumeration! {
     /// The person's own statement of their credit.
     ///
-    /// The first four stand for score bands: see `CreditBands`.
+    /// Scores: `excellent` from 720, `good` from 660, `fair` from 620 (v1: 600), `poor` below.
     ProvidedCreditRating {
         Excellent, Good, Fair, Poor,
         /// Hardly any credit history.

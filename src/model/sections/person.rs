@@ -117,9 +117,9 @@ section! {
         bank_routing_number: String = "bankRoutingNumber" as personal,
         /// Account number.
         bank_account_number: String = "bankAccountNumber" as personal,
-        /// Whether any income is paid by direct deposit; not in the specification, as all fields that follow.
+        /// Whether any income is paid by direct deposit; not in the specification.
         has_direct_deposit: bool = "hasDirectDeposit",
-        /// Total unsecured debt.
+        /// Total unsecured debt; not in the specification.
         total_unsecured_debt: i32 = "totalUnsecuredDebt" within DOLLARS,
     }
 
@@ -163,11 +163,11 @@ section! {
         consents_to_sms: bool = "consentsToSms",
         /// The TCPA consent text, verbatim as shown.
         tcpa_language: String = "tcpaLanguage",
-        /// The FCRA consent text, verbatim as shown; not in the specification, as all fields that follow.
+        /// The FCRA consent text, verbatim as shown; not in the specification.
         fcra_language: String = "fcraLanguage",
-        /// The version of the consent text for all partners at once.
+        /// The version of the consent text for all partners at once; not in the specification.
         batch_consent_version: BatchConsentVersion = "batchConsentVersion",
-        /// The consent text for all partners at once, verbatim as shown.
+        /// The consent text for all partners at once, verbatim as shown; not in the specification.
         batch_consent_language: String = "batchConsentLanguage",
     }
 
@@ -193,11 +193,11 @@ section! {
         undergraduate_graduation_date: NaiveDate = "undergraduateGraduationDate",
         /// The last day as an undergraduate.
         undergraduate_last_attended_date: NaiveDate = "undergraduateLastAttendedDate",
-        /// The OPE ID of `universityAttended`; not in the specification, as all fields that follow.
+        /// The OPE ID of `universityAttended`; not in the specification.
         university_ope_id: OpeId = "universityOpeId",
-        /// The OPE ID of `graduateUniversityAttended`.
+        /// The OPE ID of `graduateUniversityAttended`; not in the specification.
         graduate_university_ope_id: OpeId = "graduateUniversityOpeId",
-        /// The OPE ID of `undergraduateUniversityAttended`.
+        /// The OPE ID of `undergraduateUniversityAttended`; not in the specification.
         undergraduate_university_ope_id: OpeId = "undergraduateUniversityOpeId",
     }
 

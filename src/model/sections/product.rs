@@ -80,13 +80,13 @@ section! {
         monthly_hoa_fee: f64 = "monthlyHoaFee" within DOLLARS_AND_CENTS,
         /// The monthly escrow payment.
         mortgage_escrow_amount: f64 = "mortgageEscrowAmount" within DOLLARS_AND_CENTS,
-        /// Whether to include FHA loans; not in the specification, as all fields that follow.
+        /// Whether to include FHA loans; not in the specification.
         include_fha_loans: bool = "includeFhaLoans",
-        /// Whether to include VA loans.
+        /// Whether to include VA loans; not in the specification.
         include_va_loans: bool = "includeVaLoans",
-        /// The requested loan types.
+        /// The requested loan types; not in the specification.
         requested_loan_terms: Vec<MortgageLoanType> = "requestedLoanTerms",
-        /// The credit rating, in the bands of a pricing engine.
+        /// The credit rating, in the bands of a pricing engine; not in the specification.
         mortech_credit_rating: MortechCreditRating = "mortechCreditRating",
     }
 

@@ -106,7 +106,7 @@ impl CaseExpectation {
             }
             (Self::Failed(cause), Self::Failed(found)) if found.contains(cause.as_str()) => {}
             (expected, found) => {
-                wrong.push(format!("{} expected, {} found", expected.outcome(), found.outcome()));
+                wrong.push(format!("expected {}, found {}", expected.outcome(), found.outcome()));
             }
         }
     }
@@ -125,8 +125,9 @@ impl CaseExpectation {
     fn outcome(&self) -> String {
         match self {
             Self::Offers(offers) => format!("offers ({})", offers.len()),
-            Self::Declined(reason) => format!("declined ({reason})"),
-            Self::Failed(cause) => format!("failed (`{cause}`)"),
+            Self::Declined(Value::String(reason)) => format!("declined ({reason})"),
+            Self::Declined(_) => "declined".to_owned(),
+            Self::Failed(cause) => format!("failed: {cause}"),
         }
     }
 }

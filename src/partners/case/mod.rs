@@ -40,7 +40,7 @@ pub use self::expected::Response;
 use self::trial::Trial;
 use crate::http::{AskContext, Given};
 use crate::{Book, Facts, Seat};
-use offerd_model::{CreditBands, Lead};
+use offerd_model::{CreditBands, Lead, UnreadableBody};
 
 const LEAD: Uuid = Uuid::from_u128(0x0198_c1f2_7d5e_7a11_9f3c_2b7d_4e6a_8c01);
 
@@ -195,8 +195,17 @@ impl PartnerCase {
             lead => lead.clone(),
         };
         merge(&mut lead, &self.with);
-        Lead::read(lead.to_string().as_bytes())
-            .map_err(|_| "`lead` is not a valid lead; `offerd explain` shows why".to_owned())
+        Lead::read(lead.to_string().as_bytes()).map_err(|unreadable| {
+            let faults = match unreadable {
+                UnreadableBody::NotJson(fault) => vec![fault],
+                UnreadableBody::Faults(faults) => faults,
+            };
+            let told = faults.into_iter().map(|fault| {
+                let path = fault.attribute.map_or_else(String::new, |attribute| format!(".{attribute}"));
+                format!("`lead{path}` {}", fault.message.unwrap_or_default())
+            });
+            told.collect::<Vec<_>>().join("\n")
+        })
     }
 }
 

@@ -192,8 +192,8 @@ table! {
         /// The list of offers within each element of `offers`, for nested lists: `offer.quotes`. The element
         /// is then `outer`.
         inner: Option<String>,
-        /// The figures of each offer, which may also use `offer`. `src/partners/catalog/answered/figure.rs`
-        /// lists them.
+        /// The figures of each offer, which may also use `offer`. *Figures of an offer* lists
+        /// them.
         offer: BTreeMap<String, String>,
         /// Common properties of offers that exist only in the partner's answers, not in the catalog.
         own: Option<Own>,

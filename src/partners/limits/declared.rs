@@ -10,7 +10,7 @@ use offerd_base::table;
 table! {
     /// `[products.<type>.limits]`: when and how often the partner is asked.
     ///
-    /// An ask counts when a lead's rate table is stored with the partner among the asked seats, or for second
+    /// An ask counts when a lead's rate table is stored with the partner asked, or for second
     /// look when that begins. Leads of test tokens do not count; only a pause, an exclusive partner or a
     /// suppression list excludes a partner from them.
     #[derive(Debug, Clone, PartialEq)]

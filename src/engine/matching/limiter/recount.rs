@@ -83,7 +83,7 @@ pub fn recount_asks(records: &Records, lately: Range<i64>, kept: i64) -> (Limite
         }
     }
     if unknown > 0 {
-        warn!(seats = unknown, "could not count seats: the store has lost their texts");
+        warn!(seats = unknown, "could not count asks of some partners: the store has lost their texts");
     }
     (counts, whole)
 }

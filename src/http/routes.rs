@@ -322,14 +322,14 @@ pub const API: &[ApiRoute] = api_routes! {
             .refuses(Failure::not_found_path(), "The page has no such file.")
         }
     GET "/demo" None All [demo::show]
-        "Shows a page to submit a lead by hand; sandboxes only."
-        "Documentation" showDemo { .answers_page(200, "The page.").refuses(Failure::not_found_path(), "This is no sandbox.") }
+        "Shows a page to submit a lead by hand, if the operator serves it."
+        "Documentation" showDemo { .answers_page(200, "The page.").refuses(Failure::not_found_path(), "The operator does not serve the page.") }
     GET "/demo/{file}" None All [demo::file]
         "Returns a file of the demo page."
         "Documentation" getDemoFile {
             .path("file", "The name of a file.", one_of(demo::FILES))
             .answers_as(200, "*/*", "The file.", text())
-            .refuses(Failure::not_found_path(), "The page has no such file, or this is no sandbox.")
+            .refuses(Failure::not_found_path(), "The page has no such file, or the operator does not serve it.")
         }
     GET "/samples/{partner}/{name}" None All [samples::show]
         "Stands in for sample partners: a logo, a picture of a card, an offer's landing page."

@@ -83,7 +83,7 @@ async fn a_check_tells_which_sockets_override_the_settings() {
     let told = plan.log();
     assert!(
         told.contains(&format!(
-            "offerd: the service manager's socket {admin} overrides `admin.listen` (127.0.0.1:0)"
+            "offerd: warning: the service manager's socket {admin} overrides `admin.listen` (127.0.0.1:0)"
         )),
         "{told}"
     );

@@ -57,7 +57,7 @@ async fn import(engine: &MatchingEngine, imported: &[Imported]) -> Vec<ImportOut
 /// partner may still report on leads that it was sent. Returns the contradiction.
 fn possible(engine: &MatchingEngine, partner: &str, report: &PartnerReport) -> Result<(), ApiError> {
     let PartnerReport::Event(event) = report else { return Ok(()) };
-    let Ok(about) = attribute(engine, partner, &event.reference) else {
+    let Ok(about) = attribute(&engine.records, partner, &event.reference) else {
         return known(&engine.book(), partner);
     };
     let made_at = about.lead.created_at;

@@ -111,7 +111,7 @@ impl AskHistory {
         if usual.asks() < ASKS_USUAL {
             usual.add(&before, 1.0);
         }
-        judge(&now, &lately, &usual, self.silences)
+        judge([&now, &lately], &usual, self.silences)
     }
 
     fn fade(&mut self, step: u64) {

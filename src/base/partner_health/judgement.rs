@@ -65,14 +65,9 @@ pub(super) struct CountedPeriod {
 }
 
 /// `silences`: the timeouts since the last ask that ended otherwise.
-pub(super) fn judge(
-    now: &CountedPeriod,
-    lately: &CountedPeriod,
-    usual: &EndingCounts,
-    silences: u64,
-) -> Judgement {
-    let failed = EndingShares::of(now, lately, AskEnding::Failed, usual);
-    let timed_out = EndingShares::of(now, lately, AskEnding::TimedOut, usual);
+pub(super) fn judge([now, lately]: [&CountedPeriod; 2], usual: &EndingCounts, silences: u64) -> Judgement {
+    let failed = EndingShares::of([now, lately], AskEnding::Failed, usual);
+    let timed_out = EndingShares::of([now, lately], AskEnding::TimedOut, usual);
     let found = silent(silences, timed_out.now.usual)
         .or_else(|| {
             failed.too_many().map(|told| (Health::Failing, told.words("asks failed") + &late(&timed_out.now)))
@@ -90,7 +85,7 @@ struct EndingShares {
 }
 
 impl EndingShares {
-    fn of(now: &CountedPeriod, lately: &CountedPeriod, ending: AskEnding, usual: &EndingCounts) -> Self {
+    fn of([now, lately]: [&CountedPeriod; 2], ending: AskEnding, usual: &EndingCounts) -> Self {
         let usual = shrunk(usual.of(ending), usual.asks());
         let share = |CountedPeriod { counts, long }: &CountedPeriod| EndingShare {
             seen: counts.of(ending),

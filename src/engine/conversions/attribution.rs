@@ -5,8 +5,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::partner_events::ReportRefused;
-use crate::matching::engine::MatchingEngine;
-use crate::records::reading;
+use crate::records::{Records, reading};
 use offerd_model::{ApiError, ProductSubType, ProductType, Reference};
 use offerd_partners::declared::DeclaredPayout;
 use offerd_partners::{QuoteTerms, SeatTemplate};
@@ -39,36 +38,26 @@ type Attributed = Result<Attribution, ReportRefused>;
 ///
 /// # Errors
 /// [`ReportRefused`] when the partner was not asked about it, or the store cannot be read.
-pub fn attribute(engine: &MatchingEngine, partner: &str, reference: &Reference) -> Attributed {
+pub fn attribute(records: &Records, partner: &str, reference: &Reference) -> Attributed {
     match reference.offer() {
-        Some((attribute, offer)) => by_offer(engine, partner, attribute, offer, reference.lead_uuid),
-        None => by_lead(engine, partner, reference.lead_uuid.unwrap_or_default(), reference.product_type),
+        Some((attribute, offer)) => by_offer(records, partner, attribute, offer, reference.lead_uuid),
+        None => by_lead(records, partner, reference.lead_uuid.unwrap_or_default(), reference.product_type),
     }
 }
 
-fn by_offer(
-    engine: &MatchingEngine,
-    partner: &str,
-    name: &str,
-    offer: Uuid,
-    lead: Option<Uuid>,
-) -> Attributed {
+fn by_offer(records: &Records, partner: &str, name: &str, offer: Uuid, lead: Option<Uuid>) -> Attributed {
     let unknown = || not_asked(name, "Offer", offer, "names no offer of this partner");
-    let Some((table, Some(number))) = reading::named(&engine.records, offer)? else { return Err(unknown()) };
+    let Some((table, Some(number))) = reading::named(records, offer)? else { return Err(unknown()) };
     let (seat, quote) = table.offer(number).filter(|(seat, _)| seat.key == partner).ok_or_else(unknown)?;
     let head = table.head();
     if let Some(other) = lead.filter(|lead| *lead != head.lead) {
-        return Err(not_asked(
-            "leadUuid",
-            "Lead",
-            other,
-            "must be the lead of the offer, when both are given",
-        ));
+        let message = "must be the lead of the offer, when both are given";
+        return Err(not_asked("leadUuid", "Lead", other, message));
     }
-    let text = engine.records.templates.of(quote).map_err(|_| ReportRefused::Unavailable)?;
-    let is_sold = reading::is_sold(&engine.records.store, &table, seat)?;
+    let text = records.templates.of(quote).map_err(|_| ReportRefused::Unavailable)?;
+    let is_sold = reading::is_sold(&records.store, &table, seat)?;
     Ok(Attribution {
-        lead: reading::lead(&engine.records.store, head.lead)?.ok_or_else(unknown)?,
+        lead: reading::lead(&records.store, head.lead)?.ok_or_else(unknown)?,
         seat: Arc::clone(seat),
         offer: Some(offer),
         product_type: Some(seat.product_type),
@@ -85,24 +74,24 @@ fn not_asked(attribute: &str, noun: &str, uuid: Uuid, message: &str) -> ReportRe
     ReportRefused::Fault(ApiError { message, ..ApiError::unknown_uuid(attribute, noun, uuid) })
 }
 
-fn by_lead(engine: &MatchingEngine, partner: &str, lead: Uuid, product: Option<ProductType>) -> Attributed {
+fn by_lead(records: &Records, partner: &str, lead: Uuid, product: Option<ProductType>) -> Attributed {
     let of_product = if product.is_some() { " for this product type" } else { "" };
     let unasked = format!("names no lead that this partner was asked about{of_product}");
     let unknown = || not_asked("leadUuid", "Lead", lead, &unasked);
     let is_product = |seat: &SeatTemplate| product.is_none_or(|wanted| wanted == seat.product_type);
     let asked_about = |seat: &SeatTemplate| seat.key == partner && is_product(seat);
-    let record = reading::lead(&engine.records.store, lead)?.ok_or_else(unknown)?;
+    let record = reading::lead(&records.store, lead)?.ok_or_else(unknown)?;
 
     let mut asked: Vec<Arc<SeatTemplate>> = Vec::new();
     let mut payouts: Vec<DeclaredPayout> = Vec::new();
     let mut loan_amount = None;
-    for table in reading::tables_of(&engine.records.store, &record) {
-        let Some(table) = reading::table(&engine.records, table)? else { continue };
+    for table in reading::tables_of(&records.store, &record) {
+        let Some(table) = reading::table(records, table)? else { continue };
         loan_amount = table.head().loan_amount.or(loan_amount);
         asked.extend(table.seats().iter().filter(|seat| asked_about(seat)).cloned());
         for (seat, quote) in table.shown().filter(|(seat, _)| asked_about(seat)) {
-            if !reading::is_sold(&engine.records.store, &table, seat)? {
-                let text = engine.records.templates.of(quote).map_err(|_| ReportRefused::Unavailable)?;
+            if !reading::is_sold(&records.store, &table, seat)? {
+                let text = records.templates.of(quote).map_err(|_| ReportRefused::Unavailable)?;
                 payouts.extend(text.imprint.as_ref().map(|imprint| imprint.payout));
             }
         }

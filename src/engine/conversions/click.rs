@@ -8,23 +8,22 @@ use chrono::Utc;
 use metrics::counter;
 use uuid::Uuid;
 
-use super::writing;
 use crate::matching::engine::MatchingEngine;
 use crate::rate_table::table::{NumberedOffer, Table};
 use crate::records::history::action_at;
 use crate::records::postings::Posting;
 use crate::records::public_ids::place;
-use crate::records::writing::one_more;
+use crate::records::writing::{LeadReference, at_seat, key_under, one_more, payout, with_event, with_payout};
 use crate::records::{Found, RecordUnavailable, reading};
 use offerd_base::ids;
 use offerd_base::telemetry::metrics::CLICKS;
-use offerd_model::{LeadAction, LeadActionType};
+use offerd_model::{EventType, LeadAction, LeadActionType};
 use offerd_partners::base_url::absolute;
 use offerd_partners::declared::PayoutStep;
 use offerd_partners::template::OFFER_MS;
 use offerd_partners::{QuoteTerms, Template};
-use offerd_store::entities::{HappeningDetails, LeadRecord};
-use offerd_store::{Commit, CommitError, Tree};
+use offerd_store::entities::{Happening, HappeningDetails, LeadRecord};
+use offerd_store::{Commit, CommitError, Tree, codec};
 
 const CLICKS_COUNTED: usize = 0;
 
@@ -151,13 +150,22 @@ impl ClickedOffer {
         };
         let (offer, product_sub_type) = (Some(self.offer), self.text.sub_type);
         let details = HappeningDetails { offer, product_sub_type, ..Default::default() };
-        let click = || writing::with_click(counted_click(lead, place, before), lead, seat, &action, details);
-        let payout = self.text.imprint.as_ref().map(|imprint| imprint.payout);
-        let payout = payout.filter(|payout| payout.on == PayoutStep::Click);
-        let cents = payout.map_or(0.0, |payout| payout.dollars(None) * 100.0);
+        let click = || {
+            let event = LeadReference::of(lead).happening(EventType::OfferClicked, now.timestamp_millis());
+            let event = Happening { cause: Some(action.uuid), details, ..at_seat(seat, event) };
+            let key = key_under(lead.uuid, action.uuid);
+            let commit =
+                counted_click(lead, place, before).put(Tree::LeadActions, key, codec::encode_json(&action));
+            with_event(commit, lead.company, event)
+        };
+        let earned = self.text.imprint.as_ref().map(|imprint| imprint.payout);
+        let earned = earned.filter(|earned| earned.on == PayoutStep::Click);
+        let cents = earned.map_or(0.0, |earned| earned.dollars(None) * 100.0);
         let is_sold = || reading::is_sold(&engine.records.store, &self.table, seat);
         if cents > 0.0 && !lead.test && !is_sold().map_err(|_| unreadable("a bid"))? {
-            let paid = writing::with_click_payout(click(), lead, seat, place, &action, cents);
+            let paid = click().absent(Tree::PaidClicks, place).put(Tree::PaidClicks, place, Vec::new());
+            let payout = payout(action.uuid, (lead.uuid, seat), action.action_date, cents);
+            let paid = with_payout(paid, lead.company, payout);
             let (partner, at) = (seat.key.clone(), action.action_date.millis());
             let posting = Posting { partner, product_type: seat.product_type, at, cents };
             match engine.commit(posting.write(paid, action.uuid)).await {

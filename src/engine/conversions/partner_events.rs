@@ -106,7 +106,7 @@ async fn record(engine: &MatchingEngine, partner: &str, key: &[u8], event: &Part
     }
     let now = Utc::now();
     let occurred_at = occurred_at(event, now).map_err(ReportRefused::Fault)?;
-    let about = attribute(engine, partner, &event.reference)?;
+    let about = attribute(&engine.records, partner, &event.reference)?;
     let new = ReportRecord::new(partner, event, &about, occurred_at, now.into());
     let posting = new.posting(&about);
     let commit = writing::report(key, &new, &about);
@@ -187,7 +187,7 @@ impl ReportRecord {
     /// The institution of the booking. A report without an event that names it is still about the same seat.
     fn institution(&self, engine: &MatchingEngine) -> Option<(Uuid, String)> {
         let of_event = self.happening.as_ref().and_then(|event| event.institution.clone());
-        let of_seat = || attribute(engine, &self.partner, &self.event.reference).ok();
+        let of_seat = || attribute(&engine.records, &self.partner, &self.event.reference).ok();
         of_event.or_else(|| of_seat().map(|about| institution(&about.seat)))
     }
 

@@ -1,42 +1,13 @@
-//! The commits of clicks and reports.
+//! The commits of reports.
 
 use uuid::Uuid;
 
 use super::attribution::Attribution;
 use super::partner_events::ReportRecord;
 use crate::records::writing::{LeadReference, at_seat, key_under, payout, with_event, with_payout};
-use offerd_model::{EventType, LeadAction, PartnerEventReceipt, ProductType, Timestamp};
-use offerd_partners::SeatTemplate;
-use offerd_store::entities::{Happening, HappeningDetails, LeadRecord, PayoutRecord};
+use offerd_model::{PartnerEventReceipt, ProductType, Timestamp};
+use offerd_store::entities::{Happening, HappeningDetails, PayoutRecord};
 use offerd_store::{Commit, Tree, codec};
-
-/// Adds a stored click: the lead event and the lead action.
-pub fn with_click(
-    commit: Commit,
-    lead: &LeadRecord,
-    seat: &SeatTemplate,
-    action: &LeadAction,
-    details: HappeningDetails,
-) -> Commit {
-    let at = action.action_date.millis();
-    let event = at_seat(seat, LeadReference::of(lead).happening(EventType::OfferClicked, at));
-    let commit = commit.put(Tree::LeadActions, key_under(lead.uuid, action.uuid), codec::encode_json(action));
-    with_event(commit, lead.company, Happening { cause: Some(action.uuid), details, ..event })
-}
-
-/// Adds a click's payout, guarded against an earlier payout for the offer.
-pub fn with_click_payout(
-    commit: Commit,
-    lead: &LeadRecord,
-    seat: &SeatTemplate,
-    place: Uuid,
-    action: &LeadAction,
-    cents: f64,
-) -> Commit {
-    let commit =
-        commit.absent(Tree::PaidClicks, place.as_bytes()).put(Tree::PaidClicks, place.as_bytes(), Vec::new());
-    with_payout(commit, lead.company, payout(action.uuid, (lead.uuid, seat), action.action_date, cents))
-}
 
 /// Writes a report with its effects, guarded against an earlier report under the same key.
 pub fn report(key: &[u8], report: &ReportRecord, about: &Attribution) -> Commit {

@@ -4,18 +4,16 @@ use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::afterwards::LateAnswerRecorder;
 use super::ask_error::AskError;
 use super::bidding::{Bidder, IsPaused};
-use super::call_journal::CallJournal;
+use super::call_journal::{CallJournal, SENT_BEFORE};
 use super::callbacks::{CallbackAddress, CallbackRequest, CallbackVerdict};
-use super::late_asks::AnswerReader;
+use super::late_asks::{AnswerReader, LateAnswerRecorder};
 
-use super::sent_once::SENT_BEFORE;
 use super::transcripts::Recorder;
 use crate::rate_table::bids::{BidRank, in_words, price};
-use crate::rate_table::call_record::ReceivedCallback;
 use crate::rate_table::outcome::NoOfferReason;
+use crate::rate_table::record::ReceivedCallback;
 use crate::rate_table::transcript::CallInitiator;
 use offerd_model::RejectReason;
 use offerd_partners::http::{Awaited, HttpSource, PartnerExchange, Post};

@@ -10,7 +10,6 @@ use futures_util::future::join_all;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 use tracing::{error, warn};
-use uuid::Uuid;
 
 use super::engine::MatchingEngine;
 use super::limiter::batch::{CapGrants, GrantRequest, SeatCap};
@@ -75,7 +74,7 @@ pub async fn keep(engine: Arc<MatchingEngine>) {
     let mut is_told = false;
     loop {
         tokio::select! {
-            () = engine.limiter.until_short() => {}
+            () = engine.limiter.short.notified() => {}
             () = sleep(LOOK_AGAIN) => {}
         }
         let shared = share_out(&engine, &engine.book()).await;
@@ -163,27 +162,16 @@ fn find(engine: &MatchingEngine, due: Vec<(SeatCap, GrantRequest)>) -> Result<Ve
     }
     // After the records: a node in a record that is not alive now is dead, and all its asks can be counted.
     let alive = store.alive()?;
-    let is_unknown = |found: &FoundCap| found.is_new || found.record.is_held_by_others_than(&alive);
-    if found.iter().any(is_unknown) {
-        count(engine, &alive, found.iter_mut().filter(|found| is_unknown(found)).collect())?;
+    let is_unknown = |found: &&mut FoundCap| found.is_new || found.record.is_held_by_others_than(&alive);
+    let mut unknown: Vec<&mut FoundCap> = found.iter_mut().filter(is_unknown).collect();
+    if let Some(since) = unknown.iter().map(|found| found.capped.span.start).min() {
+        // The asks in new periods and those of dead nodes are counted from the rate tables.
+        let limiter = &engine.limiter;
+        unknown.iter_mut().for_each(|found| limiter.note(&found.capped, store.node(), &mut found.record));
+        let mut counted = limiter.counted(&engine.records, since)?;
+        unknown.iter_mut().for_each(|found| found.record.end(&alive, counted.of(&found.capped)));
     }
     Ok(found)
-}
-
-/// Counts from the rate tables the asks in new periods and those of dead nodes.
-fn count(
-    engine: &MatchingEngine,
-    alive: &BTreeSet<Uuid>,
-    mut unknown: Vec<&mut FoundCap>,
-) -> Result<(), ReadError> {
-    let node = engine.records.store.node();
-    unknown.iter_mut().for_each(|found| engine.limiter.note(&found.capped, node, &mut found.record));
-    let spans = unknown.iter().map(|found| &found.capped.span);
-    let mut counted = engine.limiter.counted(&engine.records, spans)?;
-    for found in &mut unknown {
-        found.record.end(alive, counted.of(&found.capped));
-    }
-    Ok(())
 }
 
 async fn take(engine: &MatchingEngine, found: FoundCap) -> Result<(), CommitError> {

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use super::partner_clients::PartnerClients;
 use super::preview_ids::PreviewIds;
 use crate::experiments::ExperimentRules as Experiments;
-use crate::records::loan_reports::ReportRetention;
 use crate::records::public_ids::PublicIds;
-use offerd_base::config::{MatchingSettings, Settings, TranscriptSettings};
+use offerd_base::config::{ApprovalSettings, MatchingSettings, Settings, TranscriptSettings};
 use offerd_partners::Book;
 
 /// A configuration: the panel and its rules.
@@ -55,24 +54,21 @@ pub struct MatchingRules {
     /// Size in bytes beyond which nothing is merged into a lead.
     pub bytes_per_lead: usize,
     /// Retention of reports of approval probability.
-    pub loan_reports: ReportRetention,
+    pub loan_reports: ApprovalSettings,
     /// Size limits and retention of transcripts.
     pub transcripts: TranscriptSettings,
 }
 
 impl From<&Settings> for MatchingRules {
     fn from(settings: &Settings) -> Self {
-        let (limits, approval) = (&settings.limits, settings.approval);
+        let limits = &settings.limits;
         Self {
             matching: settings.matching,
             clicks_kept_per_offer: limits.clicks_kept_per_offer,
             displays_kept_per_offer: limits.displays_kept_per_offer,
             consents_kept_per_lead: limits.consents_kept_per_lead,
             bytes_per_lead: limits.bytes_per_lead,
-            loan_reports: ReportRetention {
-                time: approval.reports_kept,
-                per_company: approval.reports_per_company,
-            },
+            loan_reports: settings.approval,
             transcripts: settings.transcripts,
         }
     }

@@ -61,19 +61,12 @@ impl Conversation<'_> {
             seen(exchange, &reply);
             let (once, awaited) = (self.source.step(exchange).once, self.source.awaited(exchange));
             let next = self.take(exchange, &reply).await?;
-            let next = next.map_err(|error| {
-                let fault = self.source.places.locate(&error);
-                self.client.wired.endpoint.judged(Some(fault.clone()));
-                AskError::Answer(fault)
-            })?;
-            if let NextCall::Read = next {
-                return Ok(Some((reply, None)));
+            if !matches!(next, NextCall::Read | NextCall::Ended(_)) {
+                self.client.wired.endpoint.judged(None);
             }
-            if let NextCall::Ended(reading) = next {
-                return Ok(Some((reply, Some(reading))));
-            }
-            self.client.wired.endpoint.judged(None);
             match next {
+                NextCall::Read => return Ok(Some((reply, None))),
+                NextCall::Ended(reading) => return Ok(Some((reply, Some(reading)))),
                 NextCall::Bid(bid) => {
                     calls.choose(self.source.post, bid, self.deadline).await?;
                     if self.source.post.when_shown() {
@@ -92,26 +85,26 @@ impl Conversation<'_> {
     }
 
     /// What follows from an answer; a long one is read on a blocking thread.
-    async fn take(
-        &self,
-        exchange: &mut PartnerExchange,
-        reply: &CallReply,
-    ) -> Result<Result<NextCall, MappingError>, AskError> {
-        let Some(reader) = self.reader else {
-            return Ok(self.source.take(exchange, received(reply), self.question.given()));
+    async fn take(&self, exchange: &mut PartnerExchange, reply: &CallReply) -> Result<NextCall, AskError> {
+        let next = if let Some(reader) = self.reader {
+            let (mut taken, body) = (exchange.clone(), reply.clone());
+            let read = reader.aside(reply.body.len(), move |reader| {
+                let given = reader.question.given();
+                let source = reader.seat.http.as_ref();
+                let next = source.map(|source| source.take(&mut taken, received(&body), given));
+                (taken, next)
+            });
+            let (taken, next) = read.await.ok_or(AskError::TimedOut)?;
+            *exchange = taken;
+            next.ok_or(AskError::TimedOut)?
+        } else {
+            self.source.take(exchange, received(reply), self.question.given())
         };
-        let (mut taken, body) = (exchange.clone(), reply.clone());
-        let read = reader.aside(reply.body.len(), move |reader| {
-            let next = reader
-                .seat
-                .http
-                .as_ref()
-                .map(|source| source.take(&mut taken, received(&body), reader.question.given()));
-            (taken, next)
-        });
-        let (taken, next) = read.await.ok_or(AskError::TimedOut)?;
-        *exchange = taken;
-        next.ok_or(AskError::TimedOut)
+        next.map_err(|error| {
+            let fault = self.source.places.locate(&error);
+            self.client.wired.endpoint.judged(Some(fault.clone()));
+            AskError::Answer(fault)
+        })
     }
 
     pub(super) async fn answer(

@@ -14,9 +14,8 @@ use super::ask_statistics::AskStatistics;
 use super::callbacks::Callbacks;
 use super::configuration::Configuration;
 use super::kept_tables::KeptTables;
-use super::limiter::{Limiter, SeatStanding, State};
+use super::limiter::{Limiter, LimiterRound, SeatStanding, State};
 use super::messages::TableSnapshot;
-use super::partner_clients::PartnerClient;
 use super::rate_table_actor::RateTableActor;
 use super::rendering::render;
 use super::shown_posts::ShownTables;
@@ -25,6 +24,7 @@ use super::transcripts::Transcripts;
 use crate::ranking::Rankings;
 use crate::rate_table::denied::Denied;
 use crate::rate_table::record::TableHeader;
+use crate::rate_table::seating::Verdict;
 use crate::rate_table::table::Table;
 use crate::records::Records;
 use crate::records::loan_reports::LoanReports;
@@ -122,14 +122,14 @@ impl MatchingEngine {
         self.records.store.turn(longest, tree, key).await
     }
 
-    /// What keeps each seat from being asked, apart from counts: suppression lists and a live lead's share.
-    pub fn left_out(
+    /// Decides which seats are asked about a lead, at most `most`, and counts them.
+    pub fn admit(
         &self,
-        test: bool,
-        uuid: Uuid,
+        (test, uuid): (bool, Uuid),
         digests: &Digests,
+        most: usize,
         seats: &[&Seat],
-    ) -> Vec<Option<Denied>> {
+    ) -> (LimiterRound, Vec<Verdict>) {
         let lists = self.suppressions.now();
         let against_all = lists.against_all(digests);
         let against = |seat: &Seat| against_all.clone().or_else(|| lists.against(seat, digests));
@@ -140,7 +140,7 @@ impl MatchingEngine {
             ) => Some(Denied::ListMissing),
             None => (!test && !seat.is_in_share(uuid)).then_some(Denied::Share),
         });
-        left_out.collect()
+        self.limiter.admit(test, uuid, most, seats, &left_out.collect::<Vec<_>>())
     }
 
     /// The missing suppression lists of a book's partners, a sentence for each.
@@ -169,7 +169,7 @@ impl MatchingEngine {
                 (standing.state, standing.until) = (State::ListMissing, None);
             }
             let client = clients.of(seat);
-            standing.undeclared_words = client.iter().flat_map(PartnerClient::undeclared_words).collect();
+            standing.undeclared_words = client.iter().flat_map(|client| client.words.counted()).collect();
             let endpoint = client.map(|client| client.state()).filter(|endpoint| !endpoint.simulated);
             if let (State::Active, Some(endpoint)) = (standing.state, endpoint)
                 && let Some(since) = endpoint.ejected_since
@@ -249,22 +249,15 @@ impl MatchingEngine {
 
 /// The actors of tables that are pending, or complete and lingering.
 #[derive(Debug, Default)]
-pub struct LiveTables(RwLock<HashMap<Uuid, Live>>);
+pub struct LiveTables(RwLock<HashMap<Uuid, LiveTable>>);
 
-#[derive(Debug)]
-struct Live {
-    lead: Uuid,
-    company: Uuid,
-    test: bool,
-    actor: Addr<RateTableActor>,
-}
+type LiveTable = (Arc<TableHeader>, Addr<RateTableActor>);
 
 impl LiveTables {
     /// Adds a table's actor.
-    pub fn add(&self, head: &TableHeader, actor: Addr<RateTableActor>) {
+    pub fn add(&self, head: &Arc<TableHeader>, actor: Addr<RateTableActor>) {
         let mut tables = self.0.write();
-        let TableHeader { lead, company, test, .. } = *head;
-        tables.insert(head.uuid, Live { lead, company, test, actor });
+        tables.insert(head.uuid, (Arc::clone(head), actor));
         gauge!(LIVE_TABLES).set(tables.len() as f64);
     }
 
@@ -277,7 +270,8 @@ impl LiveTables {
 
     /// The actor of a table; `Some(None)` when the table is live but not visible to the viewer.
     pub fn get(&self, table: Uuid, viewer: Viewer) -> Option<Option<Addr<RateTableActor>>> {
-        self.0.read().get(&table).map(|live| viewer.sees(live.company, live.test).then(|| live.actor.clone()))
+        let tables = self.0.read();
+        tables.get(&table).map(|(head, actor)| viewer.sees(head.company, head.test).then(|| actor.clone()))
     }
 
     /// Whether a table has an actor.
@@ -287,17 +281,21 @@ impl LiveTables {
 
     /// The leads that have a live table.
     pub fn leads(&self) -> BTreeSet<Uuid> {
-        self.0.read().values().map(|live| live.lead).collect()
+        self.0.read().values().map(|(head, _)| head.lead).collect()
     }
 
     /// The actors of these leads' tables.
     pub fn of_leads(&self, leads: &BTreeSet<Uuid>) -> Vec<Addr<RateTableActor>> {
         let tables = self.0.read();
-        tables.values().filter(|live| leads.contains(&live.lead)).map(|live| live.actor.clone()).collect()
+        tables
+            .values()
+            .filter(|(head, _)| leads.contains(&head.lead))
+            .map(|(_, actor)| actor.clone())
+            .collect()
     }
 
     /// Every actor.
     pub fn all(&self) -> Vec<Addr<RateTableActor>> {
-        self.0.read().values().map(|live| live.actor.clone()).collect()
+        self.0.read().values().map(|(_, actor)| actor.clone()).collect()
     }
 }

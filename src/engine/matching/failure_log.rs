@@ -9,8 +9,9 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use tracing::{debug, warn};
 use uuid::Uuid;
 
-use crate::rate_table::cause::Cause;
+use crate::rate_table::outcome::Cause;
 use offerd_model::ProductType;
+use offerd_partners::SeatTemplate;
 
 const EVERY: Duration = Duration::from_secs(60);
 
@@ -41,14 +42,8 @@ type Last = (ProductType, Uuid, Option<Cause>);
 
 impl FailureLog {
     /// Records a failed ask, and logs it unless the partner had a line within the last minute.
-    pub fn note(
-        &self,
-        partner: &str,
-        product_type: ProductType,
-        rate_table: Uuid,
-        word: &'static str,
-        cause: Option<&Cause>,
-    ) {
+    pub fn note(&self, seat: &SeatTemplate, rate_table: Uuid, word: &'static str, cause: Option<&Cause>) {
+        let SeatTemplate { key: partner, product_type, .. } = seat;
         debug!(
             partner,
             product_type = product_type.as_str(),
@@ -57,7 +52,7 @@ impl FailureLog {
             cause = cause.map(tracing::field::display),
             "an ask of a partner failed"
         );
-        let last = (product_type, rate_table, cause.cloned());
+        let last = (*product_type, rate_table, cause.cloned());
         self.count(partner, word, last).into_iter().for_each(FailureLine::tell);
     }
 

@@ -11,19 +11,23 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::{Instant, timeout_at};
+use tracing::warn;
+use uuid::Uuid;
 
-use super::afterwards::LateAnswerRecorder;
 use super::ask_statistics::survival::{AskEnding, Observed};
 use super::ask_statistics::{micros, push};
 use super::callbacks::CallbackVerdict;
 use super::question::LeadQuestion;
-use crate::rate_table::outcome::{AskFailure, NoOfferReason, Outcome};
+use crate::rate_table::outcome::{AskFailure, Decision, NoOfferReason, Outcome};
+use crate::rate_table::record::{CallRecord, LateEvent, LateEventKind};
+use crate::records::{Records, reading, writing};
 use offerd_partners::Seat;
 use offerd_partners::catalog::CatalogOffer;
 use offerd_partners::http::{
     AnswerReading, Answered, MappingError, NextCall, PartnerExchange, Received, StoredExchange,
 };
-use offerd_wire::{CallError, CallReply, LateReplyCallback};
+use offerd_store::CommitError;
+use offerd_wire::{CallReply, LateReplyCallback};
 
 /// Answers longer than this are read on a blocking thread: their mappings may take milliseconds.
 const LONG_ANSWER: usize = 32 * 1024;
@@ -69,20 +73,11 @@ pub struct LateAsks(Arc<Mutex<VecDeque<LateAsk>>>);
 pub struct AnswerReader {
     pub(super) seat: Arc<Seat>,
     /// The seat's offers that fit the lead, by position.
-    offers: Vec<usize>,
+    pub(super) offers: Vec<usize>,
     pub(super) question: Arc<LeadQuestion>,
-    begun: Instant,
+    pub(super) begun: Instant,
     pub(super) deadline: Instant,
-    afterwards: Option<LateAnswerRecorder>,
-}
-
-fn seen(outcome: Option<&Outcome>) -> AskEnding {
-    match outcome {
-        None => AskEnding::TimedOut,
-        Some(Outcome::Offers(_)) => AskEnding::Offered,
-        Some(Outcome::NoOffers(_)) => AskEnding::Declined,
-        Some(Outcome::Failed(_) | Outcome::TimedOut) => AskEnding::Failed,
-    }
+    pub(super) afterwards: Option<LateAnswerRecorder>,
 }
 
 pub(super) fn outcome_of(answered: Answered) -> Result<Outcome, String> {
@@ -110,10 +105,12 @@ impl LateAsks {
                 let (test, budget_us) = (reader.question.asked.test, micros(reader.deadline - reader.begun));
                 let afterwards = reader.afterwards.clone();
                 let bytes = came.iter().flatten().map(|reply| reply.body.len()).sum();
-                let read =
-                    reader.read_late(bytes, exchange, move |reader, exchange| reader.outcome(exchange, came));
+                let read = reader.read_late(bytes, exchange, move |reader, exchange| match came? {
+                    Ok(reply) => reader.late(exchange, &reply),
+                    Err(_) => Some(Outcome::Failed(AskFailure::Unreachable)),
+                });
                 let Some((outcome, progress)) = read.await else { return };
-                let end = seen(outcome.as_ref());
+                let end = outcome.as_ref().map_or(AskEnding::TimedOut, Outcome::ending);
                 push(&mut asks.0.lock(), KEPT, LateAsk { at, test, budget_us, elapsed_us, end });
                 if let (Some(outcome), Some(afterwards)) = (outcome, afterwards) {
                     afterwards.came_late(outcome, progress).await;
@@ -140,18 +137,58 @@ async fn on_thread<T: Send + 'static>(
     Some(spawn_blocking(read).await)
 }
 
-impl AnswerReader {
-    /// A reader for an ask that starts now.
-    pub fn new(
-        seat: Arc<Seat>,
-        offers: Vec<usize>,
-        question: Arc<LeadQuestion>,
-        deadline: Instant,
-        afterwards: Option<LateAnswerRecorder>,
-    ) -> Self {
-        Self { seat, offers, question, begun: Instant::now(), deadline, afterwards }
+/// Records the late answer of one ask. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct LateAnswerRecorder {
+    /// The records.
+    pub records: Records,
+    /// The table.
+    pub table: Uuid,
+    /// Position of the seat.
+    pub seat: u16,
+    /// Whether the feed reports it.
+    pub is_event: bool,
+}
+
+impl LateAnswerRecorder {
+    /// Records the first late answer of an ask. Logs a failure, since no caller waits.
+    pub async fn came_late(self, outcome: Outcome, progress: StoredExchange) {
+        let table = self.table;
+        match self.write(outcome, progress).await {
+            // The lead is erased, or another answer came first.
+            Ok(()) | Err(CommitError::Erased | CommitError::Guard { .. }) => {}
+            Err(failure) => warn!(rate_table = %table, %failure, "could not store a late answer"),
+        }
     }
 
+    async fn write(self, outcome: Outcome, progress: StoredExchange) -> Result<(), CommitError> {
+        let Self { records, table, seat, is_event } = self;
+        let unreadable = |_| CommitError::Failed("cannot read the stored ask".to_owned());
+        let Some(stored) = reading::table(&records, table).map_err(unreadable)? else { return Ok(()) };
+        let lead = reading::lead(&records.store, stored.head().lead).map_err(unreadable)?;
+        let Some(lead) = lead else { return Ok(()) };
+        let before = reading::calls(&records.store, table).map_err(unreadable)?.remove(&seat);
+        if before.as_ref().is_some_and(|before| before.later.is_some()) {
+            return Ok(());
+        }
+        let at = Utc::now().timestamp_millis();
+        let end = match &outcome {
+            Outcome::Offers(quotes) => LateEventKind::Offers(u16::try_from(quotes.len()).unwrap_or(u16::MAX)),
+            Outcome::NoOffers(_) => LateEventKind::Declined,
+            Outcome::Failed(_) | Outcome::TimedOut => LateEventKind::Failed,
+        };
+        let event = outcome.decision().filter(|_| is_event).and_then(Decision::event);
+        let event = event.map(|event| (event, at));
+        let StoredExchange { step, kept, bid } = progress;
+        let new = CallRecord { at, step, sent: true, bid, kept, heard: None, later: None };
+        let after = CallRecord { later: Some(LateEvent { at, end }), ..before.clone().unwrap_or(new) };
+        let commit =
+            writing::later((&stored, lead.created_at), seat, (before.as_ref(), &after), (event, None));
+        records.store.commit(commit).await
+    }
+}
+
+impl AnswerReader {
     /// Reads `bytes` of input; long input on a blocking thread. `None` if that cannot begin before the
     /// deadline, or when the process is ending.
     pub(super) async fn aside<T: Send + 'static>(
@@ -187,17 +224,6 @@ impl AnswerReader {
 
     pub(super) fn offers(&self) -> Vec<&CatalogOffer> {
         self.offers.iter().map(|offer| &self.seat.offers[*offer]).collect()
-    }
-
-    fn outcome(
-        &self,
-        exchange: &mut PartnerExchange,
-        came: Option<Result<CallReply, CallError>>,
-    ) -> Option<Outcome> {
-        came.and_then(|came| match came {
-            Ok(reply) => self.late(exchange, &reply),
-            Err(_) => Some(Outcome::Failed(AskFailure::Unreachable)),
-        })
     }
 
     /// The outcome of a late answer; `None` where more calls would have followed, which are not made.

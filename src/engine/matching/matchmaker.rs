@@ -24,9 +24,8 @@ use super::refused::LeadRefusal;
 use super::seating::Seating;
 use super::showing::{self, rate_table};
 use super::submission::{Growth, Submission};
-use crate::rate_table::asks::Asks;
 use crate::rate_table::machine::MachineStart;
-use crate::rate_table::record::TableHeader;
+use crate::rate_table::record::{Asks, TableHeader};
 use crate::rate_table::table::Table;
 use crate::rate_table::treatment;
 use crate::records::identity::identity_of;
@@ -73,14 +72,6 @@ struct StartedTable {
     submit_wait: Duration,
     acknowledgement: Acknowledgement,
     permit: Permit,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ResumedTable {
-    /// An actor is building it.
-    GoesOn,
-    /// Its lead is erased, so it is no longer pending.
-    Erased,
 }
 
 impl Matchmaker {
@@ -312,7 +303,8 @@ impl Matchmaker {
         StartedTable { actor, record, table, deadline, submit_wait, acknowledgement, permit }
     }
 
-    pub(super) async fn resume(&self, table: Uuid) -> Found<ResumedTable> {
+    /// Resumes a pending table; `false` when its lead is erased, so that it is no longer pending.
+    pub(super) async fn resume(&self, table: Uuid) -> Found<bool> {
         let Some(stored) = reading::table(&self.engine.records, table)? else {
             return self.drop_erased(table).await;
         };
@@ -355,16 +347,16 @@ impl Matchmaker {
         };
         let (asks, sequence) = (reading::asks(store, table)?, reading::next_answer(store, table));
         self.start(None, (stored, asks, Some(sequence)), start);
-        Ok(ResumedTable::GoesOn)
+        Ok(true)
     }
 
-    async fn drop_erased(&self, table: Uuid) -> Found<ResumedTable> {
+    async fn drop_erased(&self, table: Uuid) -> Found<bool> {
         if !reading::was_erased(&self.engine.records.store, table)? {
             return Err(RecordUnavailable);
         }
         let commit = Commit::new().remove(Tree::OpenTables, table.as_bytes());
         self.engine.records.store.commit(commit).await.map_err(|_| RecordUnavailable)?;
-        Ok(ResumedTable::Erased)
+        Ok(false)
     }
 
     /// Stops every actor; pending tables are recovered at the next start.

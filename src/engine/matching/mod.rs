@@ -15,7 +15,6 @@
 //! A [`preview`] and an estimate of [`approval`] ask no partner.
 
 pub mod admission;
-mod afterwards;
 mod answer_diagnostics;
 pub mod approval;
 mod ask_error;
@@ -53,7 +52,6 @@ pub mod refused;
 pub mod rendering;
 pub mod replies;
 pub mod seating;
-mod sent_once;
 pub mod showing;
 pub mod shown_posts;
 pub mod submission;

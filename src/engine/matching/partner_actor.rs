@@ -91,8 +91,9 @@ impl RequestOffers {
 
     async fn call(self, client: PartnerClient) {
         let Self { seat, offers, most, question, rendered, calls, budget, trace, mut reply, .. } = self;
-        let deadline = Instant::now() + budget;
-        let reader = AnswerReader::new(seat, offers, question, deadline, calls.afterwards.clone());
+        let begun = Instant::now();
+        let (deadline, afterwards) = (begun + budget, calls.afterwards.clone());
+        let reader = AnswerReader { seat, offers, question, begun, deadline, afterwards };
         let mut facts = CallFacts::default();
         let end = client.ask(&reader, (rendered, calls), (trace.as_ref(), &mut facts)).await;
         reply.tell(facts);

@@ -17,8 +17,7 @@ use super::conversation::{Conversation, received};
 use super::late_asks::{AnswerReader, LateAsk, LateAsks, outcome_of};
 use super::question::LeadQuestion;
 use super::token_cache::TokenCache;
-use super::undeclared_words::{UNNAMED, is_of, unknown_reason};
-use super::undeclared_words::{UnknownDeclineReason, UnknownDeclineReasons};
+use super::undeclared_words::{UNNAMED, UnknownDeclineReasons, is_of, unknown_reason};
 use crate::rate_table::bids::in_words;
 use crate::rate_table::outcome::{AskEnd, NoOfferReason, Outcome};
 use offerd_base::config::WireSettings;
@@ -50,7 +49,8 @@ pub struct PartnerClients {
 #[derive(Clone)]
 pub struct PartnerClient {
     pub(super) wired: Arc<Wired>,
-    words: Arc<UnknownDeclineReasons>,
+    /// The partner's unknown decline reasons.
+    pub(super) words: Arc<UnknownDeclineReasons>,
 }
 
 pub(super) struct Wired {
@@ -226,11 +226,6 @@ impl PartnerClient {
     /// Recent asks that timed out but whose answers were still awaited.
     pub fn late(&self) -> Vec<LateAsk> {
         self.wired.late.list()
-    }
-
-    /// The partner's unknown decline reasons.
-    pub fn undeclared_words(&self) -> Vec<UnknownDeclineReason> {
-        self.words.counted()
     }
 
     /// The state of the endpoint, for display.

@@ -26,8 +26,8 @@ use super::messages::{
 };
 use super::prepared::PreparedRequests;
 use super::replies::SeatReplies;
-use crate::rate_table::call_record::CallRecord;
 use crate::rate_table::machine::{Effect, Machine, MachineStart};
+use crate::rate_table::record::CallRecord;
 use crate::rate_table::table::Table;
 use crate::records::writing::LeadCommit;
 use offerd_base::config::MatchingSettings;

@@ -7,13 +7,12 @@ use tokio::time::Instant;
 use tracing::info;
 use uuid::Uuid;
 
-use super::afterwards::LateAnswerRecorder;
 use super::callbacks::{CallbackRequest, CallbackResult};
 use super::calls::{heard, reply};
 use super::engine::MatchingEngine;
-use super::late_asks::AnswerReader;
+use super::late_asks::{AnswerReader, LateAnswerRecorder};
 use super::question::LeadQuestion;
-use crate::rate_table::cause::Cause;
+use crate::rate_table::outcome::Cause;
 use crate::rate_table::table::Table;
 use crate::rate_table::transcript::CallInitiator;
 use crate::records::{Found, reading, transcripts};
@@ -32,7 +31,7 @@ pub async fn receive(engine: &MatchingEngine, id: Uuid, called: CallbackRequest)
     if let CallbackResult::Unreadable { seat, located, .. } = &delivery {
         let table = reading::table_of_callback(&engine.records, id)?.unwrap_or_default();
         let (failures, cause) = (&engine.statistics.failures, Cause::new(located));
-        failures.note(&seat.identity.key, seat.product_type, table, UNREADABLE, Some(&cause));
+        failures.note(&seat.known_as, table, UNREADABLE, Some(&cause));
     }
     if let CallbackResult::Nobody = delivery
         && let Some(table) = reading::table_of_callback(&engine.records, id)?
@@ -52,7 +51,7 @@ async fn keep_late(
     mut called: CallbackRequest,
 ) -> Found<CallbackResult> {
     let Some(table) = reading::table(&engine.records, table)? else { return Ok(CallbackResult::Late) };
-    let (lead, table_uuid) = (table.head().lead, table.head().uuid);
+    let table_uuid = table.head().uuid;
     let mut positions = 0..table.seats().len() as u16;
     let is_it = |position: &u16| engine.records.templates.ids.callback(table_uuid, *position) == id;
     let Some(position) = positions.find(is_it) else { return Ok(CallbackResult::Late) };
@@ -65,13 +64,13 @@ async fn keep_late(
         return Ok(CallbackResult::Late);
     }
     let is_signed = source.is_signed(&called.headers, &called.body);
-    let place = (table_uuid, position);
     if is_signed && source.transcripts && seat.second_look == asked.second_look {
         // The lock keeps concurrent calls within the limit; with too many waiting, there are enough.
         if let Ok(_turn) = engine.turn(Tree::Transcripts, id.as_bytes()).await
             && transcripts::count(&engine.records.store, table_uuid, position) < KEPT_MAX
         {
-            let mut recorder = engine.transcripts.record(lead, place, source, setup.rules.transcripts);
+            let mut recorder =
+                engine.transcripts.record(table.head(), position, source, setup.rules.transcripts);
             recorder.heard(CallInitiator::PartnerLate, None, &called.headers, &called.body);
             recorder.write().await;
         }
@@ -110,5 +109,6 @@ fn unanswered(
     let question = Arc::new(LeadQuestion::of(head, Arc::new(lead.lead), lead.bands));
     // Which offers fitted then is unknown; an offer is identified by its key.
     let offers = (0..seat.offers.len()).collect();
-    Ok(Some((exchange, AnswerReader::new(Arc::clone(seat), offers, question, Instant::now(), None))))
+    let (seat, now) = (Arc::clone(seat), Instant::now());
+    Ok(Some((exchange, AnswerReader { seat, offers, question, begun: now, deadline: now, afterwards: None })))
 }

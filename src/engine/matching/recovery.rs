@@ -12,7 +12,7 @@ use tracing::{error, info};
 use uuid::Uuid;
 
 use super::engine::MatchingEngine;
-use super::matchmaker::{Matchmaker, ResumedTable};
+use super::matchmaker::Matchmaker;
 use crate::records::open_tables::OpenTable;
 use offerd_base::telemetry::metrics::TABLES_RECOVERED;
 use offerd_store::{CommitError, ReadError, Topic};
@@ -144,8 +144,7 @@ async fn resume_all(matchmaker: &Matchmaker, open: impl IntoIterator<Item = Uuid
     let mut recovered = 0;
     for table in open {
         match matchmaker.resume(table).await {
-            Ok(ResumedTable::GoesOn) => recovered += 1,
-            Ok(ResumedTable::Erased) => {}
+            Ok(goes_on) => recovered += usize::from(goes_on),
             Err(_) => {
                 error!(rate_table = %table, "cannot recover a pending rate table; it stays in the store \
                     unchanged")

@@ -38,8 +38,7 @@ impl Seating {
         let mut round = None;
         let judge = |seats: &[&Seat]| {
             let digests = Digests::with_earlier(&record.lead, &record.earlier_digests);
-            let left_out = engine.left_out(record.test, record.uuid, &digests, seats);
-            let (counted, verdicts) = engine.limiter.admit(record.test, record.uuid, most, seats, &left_out);
+            let (counted, verdicts) = engine.admit((record.test, record.uuid), &digests, most, seats);
             round = Some(counted);
             verdicts
         };

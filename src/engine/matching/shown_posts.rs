@@ -12,13 +12,13 @@ use tokio::time::Instant;
 use tracing::warn;
 use uuid::Uuid;
 
+use super::call_journal::alone;
 use super::calls::Calls;
 use super::engine::MatchingEngine;
 use super::question::LeadQuestion;
-use super::sent_once;
 use crate::rate_table::bids::Sale;
-use crate::rate_table::call_record::{CallRecord, LateEvent, LateEventKind};
-use crate::rate_table::cause::Cause;
+use crate::rate_table::outcome::Cause;
+use crate::rate_table::record::{CallRecord, LateEvent, LateEventKind};
 use crate::rate_table::table::Table;
 use crate::records::postings::Posting;
 use crate::records::{Found, RecordUnavailable, reading, writing};
@@ -116,7 +116,7 @@ async fn make(
     let unanswered = LateEvent { at, end: LateEventKind::Unclear(Cause::new("no answer has arrived")) };
     let sent = CallRecord { sent: true, at, later: Some(unanswered), ..before.clone() };
     let claim = writing::later(whose, position, (Some(&before), &sent), (None, None));
-    let claim = sent_once::alone(&engine.records, (table.head(), position), before.step, claim).await;
+    let claim = alone(&engine.records, (table.head(), position), before.step, claim).await;
     // Another table of the lead has posted it.
     let Ok(Some(claim)) = claim else { return Ok(()) };
     match engine.records.store.commit(claim).await {
@@ -154,7 +154,7 @@ async fn send(
     let question = LeadQuestion::of(table.head(), Arc::new(lead.lead.clone()), lead.bands);
     let record = || {
         let settings = engine.configuration().rules.transcripts;
-        engine.transcripts.record(table.head().lead, (table.head().uuid, position), source, settings)
+        engine.transcripts.record(table.head(), position, source, settings)
     };
     let mut calls = Calls { transcript: source.transcripts.then(record), ..Calls::default() };
     let taken = match (engine.configuration().clients.of(seat), exchange) {
@@ -168,7 +168,7 @@ async fn send(
         Ok(false) => LateEventKind::NotTaken,
         Err(cause) => {
             let (failures, cause) = (&engine.statistics.failures, Cause::new(cause));
-            failures.note(&seat.identity.key, seat.product_type, table.head().uuid, FAILED, Some(&cause));
+            failures.note(&seat.known_as, table.head().uuid, FAILED, Some(&cause));
             LateEventKind::Unclear(cause)
         }
     }

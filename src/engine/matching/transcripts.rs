@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use super::ask_error::AskError;
 use super::question::LeadQuestion;
+use crate::rate_table::record::TableHeader;
 use crate::rate_table::transcript::{CallEnd, CallInitiator, HttpMessage, TranscribedCall, Transcript};
 use crate::records::transcripts;
 use offerd_base::config::TranscriptSettings;
@@ -71,15 +72,15 @@ impl Transcripts {
     /// A recorder for an ask of a seat about a lead.
     pub fn record(
         &self,
-        lead: Uuid,
-        place: (Uuid, u16),
+        head: &TableHeader,
+        seat: u16,
         source: &HttpSource,
         settings: TranscriptSettings,
     ) -> Recorder {
         Recorder {
             transcripts: self.clone(),
-            lead,
-            place,
+            lead: head.lead,
+            place: (head.uuid, seat),
             settings,
             withheld: source.withheld(),
             drafts: Vec::new(),

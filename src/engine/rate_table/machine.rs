@@ -10,11 +10,10 @@
 //! One write is in flight at a time, and only written answers are shown. The first write includes the seats
 //! that answer at once. Remote partners are asked after it.
 
-use super::asks::Asks;
 use super::bids::Sale;
 use super::outcome::{AskEnd, NoOfferReason, Outcome};
 use super::progress::{DueSeats, SeatEvent as Step, SeatPhase, TableProgress};
-use super::record::{AnswerRecord, Ask, SeatAnswer};
+use super::record::{AnswerRecord, Ask, Asks, SeatAnswer};
 use super::seating::Verdict;
 use super::table::Table;
 

@@ -2,15 +2,12 @@
 //!
 //! - [`seating`] decides which seats have a place.
 //! - [`machine`] drives a table from start to completion. It tracks the [`progress`] of the seats, each with
-//!   one [`outcome`] and sometimes a [`cause`], and builds the [`table`] of offers.
-//! - [`record`] is the stored form of a table; [`asks`] records the later asks.
+//!   one [`outcome`], sometimes with a cause, and builds the [`table`] of offers.
+//! - [`record`] is the stored form of a table, its later asks and its calls.
 //! - [`denied`] lists what keeps a seat from being asked; [`reason`] words each outcome and denial.
 //! - [`transcript`] holds what a partner was sent and what it answered.
 
-pub mod asks;
 pub mod bids;
-pub mod call_record;
-pub mod cause;
 pub mod denied;
 pub mod machine;
 pub mod outcome;

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cause::Cause;
 use super::reason::Reason;
+use offerd_base::partner_health::AskEnding;
 use offerd_model::{EventType, RejectReason};
 use offerd_partners::Quote;
 
@@ -29,6 +29,28 @@ pub struct AskEnd {
     pub cause: Option<Cause>,
     /// What the partner pays for a lead that it was sent, dollars, by its own bid.
     pub pays: Option<f64>,
+}
+
+/// Longest kept cause, bytes; the rest is cut.
+const MOST_BYTES: usize = 200;
+
+/// Why an ask ended: one line of bounded length that quotes nothing of what was sent or answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(transparent)]
+#[error("{0}")]
+pub struct Cause(String);
+
+impl Cause {
+    /// A cause from words, which must not quote a lead or an answer.
+    pub fn new(words: impl Into<String>) -> Self {
+        let mut words = words.into();
+        if words.len() > MOST_BYTES {
+            let ends = 0..=MOST_BYTES - '…'.len_utf8();
+            words.truncate(ends.rev().find(|end| words.is_char_boundary(*end)).unwrap_or(0));
+            words.push('…');
+        }
+        Self(words)
+    }
 }
 
 /// Why there are no offers although nothing failed. Stored by position: append new variants.
@@ -95,6 +117,16 @@ impl Outcome {
     /// Whether the partner gave no usable answer.
     pub fn is_failure(&self) -> bool {
         matches!(self, Self::Failed(_) | Self::TimedOut)
+    }
+
+    /// How the ask ended, apart from reasons.
+    pub fn ending(&self) -> AskEnding {
+        match self {
+            Self::Offers(_) => AskEnding::Offered,
+            Self::NoOffers(_) => AskEnding::Declined,
+            Self::Failed(_) => AskEnding::Failed,
+            Self::TimedOut => AskEnding::TimedOut,
+        }
     }
 
     /// The word in metrics and logs.
@@ -185,5 +217,15 @@ mod tests {
             assert!(every.contains(&outcome.word()), "{}", outcome.word());
         }
         assert!(!every.contains(&"pending") && !every.contains(&"per_day"));
+    }
+
+    #[test]
+    fn a_long_cause_is_cut_between_letters() {
+        assert_eq!(Cause::new("short").0, "short");
+        for letter in ["a", "é", "€", "🦀"] {
+            let cut = Cause::new(letter.repeat(MOST_BYTES + 1));
+            assert!(cut.0.len() <= MOST_BYTES && cut.0.len() > MOST_BYTES - 8, "{cut}");
+            assert!(cut.0.ends_with('…') && cut.0.starts_with(letter));
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The stored form of a rate table: its head, and its answers in the order of arrival. Folding the answers
-//! over the head restores the table byte for byte ([`super::table`]).
+//! over the head restores the table byte for byte ([`super::table`]). The later asks, and the calls of an ask
+//! of several, have records of their own.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,10 +8,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::cause::Cause;
 use super::denied::Denied;
-use super::outcome::Outcome;
+use super::outcome::{Cause, Outcome};
 use super::treatment::Treatment;
+use offerd_partners::http::StoredExchange;
 use offerd_partners::ranking::{ConversionFrom, ObservedClicks, Parts, Ranked, Ranking};
 use offerd_partners::{Fingerprint, Quote, Template};
 
@@ -229,6 +230,115 @@ fn own_texts(answers: &[SeatAnswer]) -> Vec<OwnText> {
         }
     }
     texts.into_iter().map(|(_, text)| text).collect()
+}
+
+/// The asks of a table that its head does not record, written with the answers that cause them. Keyed by rate
+/// table; absent where the head records everything.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asks {
+    /// When second look began, Unix milliseconds.
+    pub second_look_at: Option<i64>,
+    /// The seats asked by second look.
+    pub released: Vec<u16>,
+    /// The seats that were skipped for lack of time.
+    pub spared: Vec<u16>,
+    /// The seats left out of second look, with what kept each out; `None` when the table was full.
+    pub held_back: Vec<(u16, Option<Denied>)>,
+}
+
+impl Asks {
+    /// When second look asked a seat, Unix milliseconds; `None` when it did not.
+    pub fn released_at(&self, seat: usize) -> Option<i64> {
+        self.second_look_at.filter(|_| self.is_released(seat))
+    }
+
+    /// Whether second look asks a seat.
+    pub fn is_released(&self, seat: usize) -> bool {
+        self.released.iter().any(|released| usize::from(*released) == seat)
+    }
+
+    /// Whether a seat was skipped for lack of time.
+    pub fn is_spared(&self, seat: usize) -> bool {
+        self.spared.iter().any(|spared| usize::from(*spared) == seat)
+    }
+}
+
+/// The progress of an ask of several calls, so that a restart repeats no at-most-once call. Keyed by rate table
+/// and seat; absent for single-call asks. Holds partner answers, so it is not `Debug`.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallRecord {
+    /// When it was written, Unix milliseconds.
+    pub at: i64,
+    /// The step of the next call.
+    pub step: u8,
+    /// Whether the call was about to be sent, as opposed to only being next.
+    pub sent: bool,
+    /// The partner's bid for the lead, dollars.
+    pub bid: Option<f64>,
+    /// Values kept from earlier answers, a JSON object.
+    pub kept: String,
+    /// The partner's callback.
+    pub heard: Option<ReceivedCallback>,
+    /// What happened after the ask ended.
+    pub later: Option<LateEvent>,
+}
+
+impl CallRecord {
+    /// The position in the sequence of calls.
+    pub fn progress(&self) -> StoredExchange {
+        StoredExchange { step: self.step, kept: self.kept.clone(), bid: self.bid }
+    }
+}
+
+/// What happened after an ask ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LateEvent {
+    /// When, Unix milliseconds.
+    pub at: i64,
+    /// The event.
+    pub end: LateEventKind,
+}
+
+/// An event after an ask ended. Stored by position: append new variants.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum LateEventKind {
+    /// A late answer with this many offers, which were not shown.
+    Offers(u16),
+    /// A late answer without offers.
+    Declined,
+    /// A late answer that was an error or could not be read.
+    Failed,
+    /// The lead was posted after its offers were shown, and accepted.
+    Taken,
+    /// The lead was posted after its offers were shown, and not accepted.
+    NotTaken,
+    /// The lead was posted after its offers were shown; the result is unknown.
+    Unclear(Cause),
+}
+
+impl LateEventKind {
+    /// The sentence for people.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Offers(offers) => format!("its answer came too late, with {offers} offers"),
+            Self::Declined => "its answer came too late, and had nothing for this lead".to_owned(),
+            Self::Failed => "its answer came too late, and could not be read or was an error".to_owned(),
+            Self::Taken => "its offers were shown, and it took the lead".to_owned(),
+            Self::NotTaken => "its offers were shown, and it did not take the lead".to_owned(),
+            Self::Unclear(cause) => {
+                format!("its offers were shown; it is unknown whether it took the lead: {cause}")
+            }
+        }
+    }
+}
+
+/// A callback by a partner; personal data.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReceivedCallback {
+    /// The headers.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
 }
 
 /// Most recorded seats that limits kept out of a table.

@@ -10,21 +10,13 @@ use uuid::Uuid;
 
 use super::writing::key_under;
 use super::{Found, RecordUnavailable};
+use offerd_base::config::ApprovalSettings;
 use offerd_base::ids;
 use offerd_model::{LoanReport, Viewer};
 use offerd_store::{Commit, Store, Tree, codec};
 
 /// Most reports that one commit removes, so that lowering the limit makes no single commit expensive.
 const REMOVED_AT_ONCE: usize = 32;
-
-/// Retention of reports.
-#[derive(Debug, Clone, Copy)]
-pub struct ReportRetention {
-    /// How long each is kept.
-    pub time: Duration,
-    /// How many of a company are kept.
-    pub per_company: usize,
-}
 
 /// The reports of all companies.
 #[derive(Debug)]
@@ -53,25 +45,25 @@ impl LoanReports {
     }
 
     /// Writes a company's report and removes those that it displaces; returns how many of them were readable.
-    pub fn keep(&self, viewer: Viewer, report: &LoanReport, kept: ReportRetention) -> (Commit, u64) {
+    pub fn keep(&self, viewer: Viewer, report: &LoanReport, kept: ApprovalSettings) -> (Commit, u64) {
         let Viewer { company, test } = viewer;
         let record = LoanReportRecord { test, report: report.clone() };
         let key = key_under(company, report.uuid);
         let mut commit = Commit::new().put(Tree::LoanReports, key, codec::encode_json(&record));
         let mut displaced = 0;
         for oldest in self.in_the_way(company, report.uuid, kept) {
-            displaced += u64::from(!self.is_old(oldest, kept.time));
+            displaced += u64::from(!self.is_old(oldest, kept.reports_kept));
             commit = commit.remove(Tree::LoanReports, key_under(company, oldest));
         }
         (commit, displaced)
     }
 
-    fn in_the_way(&self, company: Uuid, new: Uuid, kept: ReportRetention) -> Vec<Uuid> {
+    fn in_the_way(&self, company: Uuid, new: Uuid, kept: ApprovalSettings) -> Vec<Uuid> {
         let take_out = |reports: &mut VecDeque<Uuid>| {
             reports.push_back(new);
             let is_over = |reports: &VecDeque<Uuid>| {
-                let is_full = reports.len() > kept.per_company;
-                reports.front().is_some_and(|oldest| is_full || self.is_old(*oldest, kept.time))
+                let is_full = reports.len() > kept.reports_per_company;
+                reports.front().is_some_and(|oldest| is_full || self.is_old(*oldest, kept.reports_kept))
             };
             let mut out = Vec::new();
             while out.len() < REMOVED_AT_ONCE && is_over(reports) {
@@ -80,7 +72,9 @@ impl LoanReports {
             out
         };
         let Some(made) = &self.made else {
-            return take_out(&mut self.stored(company, kept.per_company.saturating_add(REMOVED_AT_ONCE)));
+            return take_out(
+                &mut self.stored(company, kept.reports_per_company.saturating_add(REMOVED_AT_ONCE)),
+            );
         };
         let mut made = made.lock();
         take_out(made.entry(company).or_insert_with(|| self.stored(company, usize::MAX)))
@@ -116,7 +110,7 @@ mod tests {
         let Some((stores, _directory)) = offerd_store::testing::two_nodes() else { return };
         let reports = stores.each_ref().map(|store| LoanReports::of(store.clone()));
         let viewer = Viewer::of_all(Uuid::from_u128(7));
-        let kept = ReportRetention { time: Duration::from_secs(3600), per_company: 3 };
+        let kept = ApprovalSettings { reports_kept: Duration::from_secs(3600), reports_per_company: 3 };
         let mut made = Vec::new();
         for nth in 0..10_u64 {
             let uuid = ids::timed_at(stores[0].now_ms().cast_unsigned() + nth);

@@ -12,7 +12,7 @@ const ROUNDS: u8 = 8;
 
 /// A keyed permutation of UUIDs.
 #[derive(Clone)]
-pub struct Permutation([u8; 16]);
+pub struct Permutation(pub(super) [u8; 16]);
 
 impl std::fmt::Debug for Permutation {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -21,16 +21,6 @@ impl std::fmt::Debug for Permutation {
 }
 
 impl Permutation {
-    /// The permutation under a key.
-    pub fn new(key: [u8; 16]) -> Self {
-        Self(key)
-    }
-
-    /// The key.
-    pub fn key(&self) -> &[u8; 16] {
-        &self.0
-    }
-
     /// A permutation under a derived key, which does not reveal this one.
     pub fn derived(&self, purpose: &str) -> Self {
         Self(SipHasher24Wide::new_with_key(&self.0).hash(purpose.as_bytes()).as_bytes())
@@ -93,7 +83,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_a_permutation(block in 0..1_u128 << 122, key in any::<u8>()) {
-            let permutation = Permutation::new([key; 16]);
+            let permutation = Permutation([key; 16]);
             let permuted = permutation.permuted(block);
             prop_assert!(permuted < 1 << 122);
             prop_assert_eq!(permutation.restored(permuted), block);
@@ -103,7 +93,7 @@ mod tests {
         #[test]
         fn what_is_hidden_is_revealed_under_the_same_key_only(block in 0..1_u128 << 122) {
             let uuid = Uuid::from_u128(unpacked(block));
-            let permutation = Permutation::new([1; 16]);
+            let permutation = Permutation([1; 16]);
             let hidden = permutation.hide(uuid);
             prop_assert_eq!((hidden.get_version_num(), hidden.get_variant()), (8, uuid::Variant::RFC4122));
             prop_assert_eq!(permutation.reveal(hidden), Some(uuid));

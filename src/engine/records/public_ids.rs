@@ -49,7 +49,7 @@ impl PublicIds {
 
     /// Derives all keys from one, so that addresses still work after an export and import.
     pub(crate) fn under(key: [u8; 16]) -> Self {
-        let offers = Permutation::new(key);
+        let offers = Permutation(key);
         Self { pages: offers.derived(PAGES), callbacks: offers.derived(CALLBACKS), offers }
     }
 
@@ -60,7 +60,7 @@ impl PublicIds {
 
     /// The key, for an export.
     pub fn key(&self) -> &[u8] {
-        self.offers.key()
+        &self.offers.0
     }
 
     /// The UUID of a table's offer.
@@ -71,14 +71,14 @@ impl PublicIds {
     /// The UUID of an offer in previews: constant, and keyed, so that nobody can probe which offers exist.
     pub fn preview(&self, partner: &str, product_type: ProductType, offer: &str) -> Uuid {
         let name = format!("{partner}\0{product_type}\0{offer}");
-        let hash = SipHasher24::new_with_key(self.offers.key()).hash(name.as_bytes());
+        let hash = SipHasher24::new_with_key(&self.offers.0).hash(name.as_bytes());
         Builder::from_random_bytes(hash.as_bytes()).into_uuid()
     }
 
     /// Proof under the key that a preview offer's address is valid until `until_ms` (Unix milliseconds).
     pub fn preview_end(&self, offer: Uuid, until_ms: i64) -> u64 {
         let told = [&offer.as_bytes()[..], &until_ms.to_be_bytes()].concat();
-        SipHasher24Short::new_with_key(self.offers.derived(PREVIEW_ENDS).key()).hash(&told)
+        SipHasher24Short::new_with_key(&self.offers.derived(PREVIEW_ENDS).0).hash(&told)
     }
 
     /// The table's UUID, with its last 12 bits zero, and the offer's number. The table may not exist.

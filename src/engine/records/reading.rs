@@ -10,15 +10,13 @@ use tracing::{debug, error, warn};
 use uuid::Uuid;
 
 use super::{Found, RecordUnavailable, Records};
-use crate::rate_table::asks::Asks;
-use crate::rate_table::call_record::CallRecord;
 use crate::rate_table::outcome::Outcome;
-use crate::rate_table::record::{AnswerRecord, SeatAnswer, TableHeader};
+use crate::rate_table::record::{AnswerRecord, Asks, CallRecord, SeatAnswer, TableHeader};
 use crate::rate_table::table::Table;
 use offerd_model::LeadAction;
 use offerd_partners::ranking::estimate::RatingBand;
 use offerd_partners::{Facts, SeatTemplate};
-use offerd_store::entities::LeadRecord;
+use offerd_store::entities::{LeadRecord, Tag};
 use offerd_store::{FeedKey, ReadError, Scan, Store, Tree};
 
 /// How far the clock may have stepped back since a lead arrived, milliseconds.
@@ -307,15 +305,12 @@ pub fn feed_since<T: DeserializeOwned>(
     records.flat_map(|(_, listed): (_, Vec<T>)| listed)
 }
 
-/// The records about one lead in a feed that is sealed by lead.
-pub fn sealed_feed_of<T: DeserializeOwned>(
-    store: &Store,
-    feed: Tree,
-    lead: &LeadRecord,
-) -> impl Iterator<Item = T> {
+/// The client tags of a lead.
+pub fn tags_of(store: &Store, lead: &LeadRecord) -> impl Iterator<Item = Tag> {
     let start = arrived_since(lead.company, lead.created_at);
-    let records = store.listed(feed, store.scan_about(lead.uuid, feed, start, lead.company));
-    records.filter_map(Result::ok).flat_map(|(_, listed): (_, Vec<T>)| listed)
+    let sealed = store.scan_about(lead.uuid, Tree::LeadClientTags, start, lead.company);
+    let records = store.listed(Tree::LeadClientTags, sealed);
+    records.filter_map(Result::ok).flat_map(|(_, listed): (_, Vec<Tag>)| listed)
 }
 
 /// The lowest feed key that a record about a lead created at this time (Unix milliseconds) can have.

@@ -37,6 +37,6 @@ pub async fn show(context: Context<ApiState>) -> Answer {
     let viewer = context.caller()?.viewer();
     let engine = context.app.engine();
     let kept = engine.configuration().rules.loan_reports;
-    let found = engine.loan_reports.find(viewer, uuid, kept.time).map_err(unreadable)?;
+    let found = engine.loan_reports.find(viewer, uuid, kept.reports_kept).map_err(unreadable)?;
     Reply::json(&found.ok_or_else(|| Failure::unknown_uuid("LoanReport", uuid))?)
 }

@@ -6,7 +6,6 @@ use super::arrival_time::ArrivalTime;
 use super::cursor::PageCursor;
 use super::feed::{ClientTagFeed, Events, Feed, Newer, Payouts};
 use super::page_request::{Form, PageRequest};
-use super::window::PageWindow;
 use offerd_base::telemetry::metrics::FEED_PAGES_CUT;
 use offerd_model::{BaseUrl, FeedPage, LeadInfo, Viewer};
 use offerd_store::entities::{CompanyRecord, LeadRecord};
@@ -82,21 +81,6 @@ impl Feeds {
         horizon: Horizon,
     ) -> Result<FeedPage<F::Record>, ReadError> {
         let mut window = request.window(horizon.latest(request.form), self.page_records_max);
-        let data = self.fill::<F>(&mut window, viewer, request)?;
-        if window.was_cut() {
-            metrics::counter!(FEED_PAGES_CUT, "feed" => F::TREE.name()).increment(1);
-        }
-        let next = PageCursor::to::<F>(request.starting_at(window.end()));
-        let next_url = self.base_url.absolute(format_args!("{}?{next}", F::PATH));
-        Ok(FeedPage { next_url, should_continue_polling: window.goes_on(), data })
-    }
-
-    fn fill<F: Feed>(
-        &self,
-        window: &mut PageWindow,
-        viewer: Viewer,
-        request: PageRequest,
-    ) -> Result<Vec<F::Record>, ReadError> {
         let mut data = Vec::new();
         let is_newer = request.form == Form::Prompt;
         let company = is_newer.then(|| self.company_of(viewer.company)).flatten();
@@ -114,7 +98,12 @@ impl Feeds {
             data.extend(wanted.map(|stored| F::record(stored, newer.as_ref())));
             window.holds(read, data.len() - held_before);
         }
-        Ok(data)
+        if window.was_cut() {
+            metrics::counter!(FEED_PAGES_CUT, "feed" => F::TREE.name()).increment(1);
+        }
+        let next = PageCursor::to::<F>(request.starting_at(window.end()));
+        let next_url = self.base_url.absolute(format_args!("{}?{next}", F::PATH));
+        Ok(FeedPage { next_url, should_continue_polling: window.goes_on(), data })
     }
 
     fn company_of(&self, company: Uuid) -> Option<CompanyRecord> {

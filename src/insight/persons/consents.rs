@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use uuid::Uuid;
 
-use offerd_engine::records::{RecordUnavailable, consents, projection, reading};
+use offerd_engine::records::{Found, RecordUnavailable, consents, projection, reading};
 use offerd_model::{EventType, LeadLegalInformation, Timestamp, record};
 use offerd_store::entities::{Happening, LeadRecord};
 use offerd_store::{Store, Tree};
@@ -98,11 +98,7 @@ pub fn agreed(record: &LeadRecord) -> Vec<Agreed> {
 ///
 /// # Errors
 /// [`RecordUnavailable`] when the store cannot be read.
-pub fn page(
-    store: &Store,
-    wanted: &ConsentFilter,
-    from: Option<Place>,
-) -> Result<ConsentPage, RecordUnavailable> {
+pub fn page(store: &Store, wanted: &ConsentFilter, from: Option<Place>) -> Found<ConsentPage> {
     let since_us = wanted.came.start.saturating_mul(1000);
     let companies = projection::companies(store).into_iter();
     let companies = companies.filter(|company| wanted.company.is_none_or(|wanted| wanted == *company));
@@ -124,12 +120,7 @@ struct ConsentPageBuilder {
 
 impl ConsentPageBuilder {
     /// Reads one page of a feed; returns where the next page continues, if the feed has more.
-    fn read(
-        &mut self,
-        store: &Store,
-        wanted: &ConsentFilter,
-        from: Place,
-    ) -> Result<Option<Place>, RecordUnavailable> {
+    fn read(&mut self, store: &Store, wanted: &ConsentFilter, from: Place) -> Found<Option<Place>> {
         let end_us = wanted.came.end.saturating_mul(1000);
         let place = (Tree::LeadEvents, from.company, from.from_us);
         let next = projection::next::<Happening>(store, place, PAGE).map_err(unread)?;

@@ -10,11 +10,11 @@ use crate::prefills::prefills_of;
 use offerd_engine::conversions::partner_events::ReportRecord;
 use offerd_engine::matching::engine::MatchingEngine;
 use offerd_engine::matching::suppressions::Digests;
-use offerd_engine::rate_table::call_record::CallRecord;
+use offerd_engine::rate_table::record::CallRecord;
 use offerd_engine::rate_table::table::Table;
 use offerd_engine::records::public_ids::place;
 use offerd_engine::records::shown_transcript::AskTranscript;
-use offerd_engine::records::{RecordUnavailable, history, reading, transcripts};
+use offerd_engine::records::{Found, RecordUnavailable, history, reading, transcripts};
 use offerd_model::{
     EventType, Lead, LeadAction, LeadStatus, OfferDisplay, PartnerEvent, ProductType, SessionInit, Timestamp,
 };
@@ -145,7 +145,7 @@ pub struct Tagged {
 ///
 /// # Errors
 /// [`RecordUnavailable`], already logged, when any part cannot be read.
-pub fn dossier(engine: &MatchingEngine, lead: Uuid) -> Result<Option<AccessExport>, RecordUnavailable> {
+pub fn dossier(engine: &MatchingEngine, lead: Uuid) -> Found<Option<AccessExport>> {
     let store = &engine.records.store;
     let Some(record) = reading::lead(store, lead)? else { return Ok(None) };
     let (mut rate_tables, mut offer_clicks, mut partner_calls) = (Vec::new(), Vec::new(), Vec::new());
@@ -164,7 +164,7 @@ pub fn dossier(engine: &MatchingEngine, lead: Uuid) -> Result<Option<AccessExpor
     let events = reading::feed_since::<Happening>(store, Tree::LeadEvents, company, since);
     let events = events.filter(|event| event.lead == lead && event.taken_back_at.is_none());
     let payouts = reading::feed_since::<PayoutRecord>(store, Tree::LeadPayouts, company, since);
-    let tags = reading::sealed_feed_of::<Tag>(store, Tree::LeadClientTags, &record);
+    let tags = reading::tags_of(store, &record);
     let session = record.lead.session_uuid;
     let since_us = reading::made_since_us(since).to_be_bytes();
     let displays = store.scan_about(lead, Tree::OfferDisplays, since_us, []);
@@ -178,9 +178,9 @@ pub fn dossier(engine: &MatchingEngine, lead: Uuid) -> Result<Option<AccessExpor
         status: history::status(&lead_actions),
         lead_actions,
         rate_tables,
-        lead_events: events.map(ExportedEvent::from).collect(),
-        lead_payouts: payouts.filter(|payout| payout.lead == lead).map(Earned::from).collect(),
-        client_tags: tags.map(Tagged::from).collect(),
+        lead_events: events.map(exported).collect(),
+        lead_payouts: payouts.filter(|payout| payout.lead == lead).map(earned).collect(),
+        client_tags: tags.map(tagged).collect(),
         partner_reports: reports(engine, lead),
         partner_calls,
         partner_transcripts,
@@ -197,7 +197,7 @@ pub fn dossier(engine: &MatchingEngine, lead: Uuid) -> Result<Option<AccessExpor
     }))
 }
 
-fn clicks_on(engine: &MatchingEngine, table: &Table) -> Result<Vec<OfferClicks>, RecordUnavailable> {
+fn clicks_on(engine: &MatchingEngine, table: &Table) -> Found<Vec<OfferClicks>> {
     let uuid = table.head().uuid;
     let mut opened = Vec::new();
     for number in table.numbers() {
@@ -208,7 +208,7 @@ fn clicks_on(engine: &MatchingEngine, table: &Table) -> Result<Vec<OfferClicks>,
     Ok(opened)
 }
 
-fn calls_for(engine: &MatchingEngine, table: &Table) -> Result<Vec<PartnerCall>, RecordUnavailable> {
+fn calls_for(engine: &MatchingEngine, table: &Table) -> Found<Vec<PartnerCall>> {
     let rate_table_uuid = table.head().uuid;
     let calls = reading::calls(&engine.records.store, rate_table_uuid)?;
     let told = calls.into_iter().map(|(seat, CallRecord { at, sent, bid, kept, later, .. })| {
@@ -221,7 +221,7 @@ fn calls_for(engine: &MatchingEngine, table: &Table) -> Result<Vec<PartnerCall>,
     told.collect()
 }
 
-fn transcripts_of(engine: &MatchingEngine, table: &Table) -> Result<Vec<AskTranscript>, RecordUnavailable> {
+fn transcripts_of(engine: &MatchingEngine, table: &Table) -> Found<Vec<AskTranscript>> {
     let kept = engine.configuration().rules.transcripts.kept;
     let found = transcripts::of_table(&engine.records.store, table.head().uuid, kept)?;
     let shown = found.into_iter().filter_map(|kept| {
@@ -237,26 +237,20 @@ fn reports(engine: &MatchingEngine, lead: Uuid) -> Vec<PartnerEvent> {
     reading::of_scan::<ReportRecord>(store, Tree::PartnerEvents, scan).map(|report| report.event).collect()
 }
 
-impl From<Happening> for ExportedEvent {
-    fn from(happening: Happening) -> Self {
-        Self {
-            event_type: happening.event_type,
-            event_created_at: Timestamp::at(happening.at),
-            financial_institution_name: happening.institution.map(|(_, name)| name),
-            product_type: happening.product_type,
-            amount_in_cents: happening.amount_in_cents,
-        }
+fn exported(happening: Happening) -> ExportedEvent {
+    ExportedEvent {
+        event_type: happening.event_type,
+        event_created_at: Timestamp::at(happening.at),
+        financial_institution_name: happening.institution.map(|(_, name)| name),
+        product_type: happening.product_type,
+        amount_in_cents: happening.amount_in_cents,
     }
 }
 
-impl From<PayoutRecord> for Earned {
-    fn from(payout: PayoutRecord) -> Self {
-        Self { booked_at: Timestamp::at(payout.booked_at_ms), payout_in_cents: payout.cents }
-    }
+fn earned(payout: PayoutRecord) -> Earned {
+    Earned { booked_at: Timestamp::at(payout.booked_at_ms), payout_in_cents: payout.cents }
 }
 
-impl From<Tag> for Tagged {
-    fn from(tag: Tag) -> Self {
-        Self { key: tag.key, value: tag.value, created_at: Timestamp::at(tag.created_at_ms) }
-    }
+fn tagged(Tag { key, value, created_at_ms, .. }: Tag) -> Tagged {
+    Tagged { key, value, created_at: Timestamp::at(created_at_ms) }
 }

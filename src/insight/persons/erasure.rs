@@ -17,10 +17,10 @@ use uuid::Uuid;
 use crate::prefills::prefills_of;
 use offerd_engine::matching::engine::MatchingEngine;
 use offerd_engine::matching::messages::Leave;
-use offerd_engine::records::RecordUnavailable;
 use offerd_engine::records::contacts::contacts_of;
 use offerd_engine::records::identity::identity_of;
 use offerd_engine::records::reading::{self, LeadState};
+use offerd_engine::records::{Found, RecordUnavailable};
 use offerd_model::Timestamp;
 use offerd_store::contacts::LeadContacts;
 use offerd_store::entities::{Happening, LeadRecord, PayoutRecord};
@@ -31,6 +31,9 @@ use offerd_store::{Commit, ReadError, Store, Tree};
 const SLOTS_AT_ONCE: usize = 64;
 
 type RecordKey = (Tree, Vec<u8>);
+
+/// Receives the number of leads erased with each step.
+pub type EraseProgress<'t> = &'t mut (dyn FnMut(usize) + Send);
 
 /// The result of an erasure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,7 +107,7 @@ type ByLead<T> = BTreeMap<Uuid, T>;
 ///
 /// # Errors
 /// [`RecordUnavailable`] when the store cannot be read or written; the lead may or may not be erased then.
-pub async fn erase(engine: &MatchingEngine, lead: Uuid) -> Result<Option<Erasure>, RecordUnavailable> {
+pub async fn erase(engine: &MatchingEngine, lead: Uuid) -> Found<Option<Erasure>> {
     Ok(erase_all(engine, &[lead], &mut |_| ()).await?.pop())
 }
 
@@ -120,8 +123,8 @@ pub async fn erase(engine: &MatchingEngine, lead: Uuid) -> Result<Option<Erasure
 pub async fn erase_all(
     engine: &MatchingEngine,
     leads: &[Uuid],
-    told: &mut (dyn FnMut(usize) + Send),
-) -> Result<Vec<Erasure>, RecordUnavailable> {
+    told: EraseProgress<'_>,
+) -> Found<Vec<Erasure>> {
     let store = &engine.records.store;
     let (mut gone, mut hashes) = (Vec::new(), Hashes::default());
     for lead in leads {
@@ -234,7 +237,7 @@ impl Hashes {
     }
 
     /// Hashes of a lead whose record is unreadable: tries every company that owns an identity of this lead.
-    fn add_damaged(&mut self, store: &Store, lead: Uuid) -> Result<(), RecordUnavailable> {
+    fn add_damaged(&mut self, store: &Store, lead: Uuid) -> Found<()> {
         let mut companies = BTreeSet::new();
         for owned in store.owners(Tree::Identities, &[], &[]) {
             let (owner, key) = owned.map_err(failed)?;
@@ -252,11 +255,7 @@ impl Hashes {
     }
 
     /// Begins to forget the hashes. With `only_likely`, checks only their most likely places, without a scan.
-    fn begin_forgetting(
-        &self,
-        store: &Store,
-        only_likely: bool,
-    ) -> Result<RetiredIdentities, RecordUnavailable> {
+    fn begin_forgetting(&self, store: &Store, only_likely: bool) -> Found<RetiredIdentities> {
         let begun = store.begin_forgetting_identities(&self.identities, only_likely);
         let mut forgetting = begun.map_err(failed)?;
         forgetting.add(store.begin_forgetting_contacts(&self.contacts).map_err(failed)?);
@@ -265,11 +264,7 @@ impl Hashes {
 
     /// Finishes forgetting, after the leads are erased. Also forgets hashes that other processes added
     /// meanwhile.
-    async fn forget(
-        &self,
-        store: &Store,
-        mut forgetting: RetiredIdentities,
-    ) -> Result<(), RecordUnavailable> {
+    async fn forget(&self, store: &Store, mut forgetting: RetiredIdentities) -> Found<()> {
         let leads = self.contacts.iter().map(|of| of.lead).collect();
         while !forgetting.is_nothing() {
             store.finish_forgetting(forgetting, &leads).await.map_err(failed)?;
@@ -291,8 +286,8 @@ async fn destroy(
     sealed: &mut ByLead<Vec<RecordKey>>,
     (hashes, forgetting): &mut (&mut Hashes, &mut RetiredIdentities),
     at_ms: i64,
-    told: &mut (dyn FnMut(usize) + Send),
-) -> Result<(), RecordUnavailable> {
+    told: EraseProgress<'_>,
+) -> Found<()> {
     let of: ByLead<&ErasedLead> = gone.iter().map(|one| (one.lead, one)).collect();
     let mut prefills = prefills(store, gone);
     for slots in store.by_slot(of.keys().copied()).chunks(SLOTS_AT_ONCE) {
@@ -320,7 +315,7 @@ async fn destroy(
 }
 
 /// The hashes of leads that were merged into since they were read; these are not being forgotten yet.
-fn grown<'g>(store: &Store, gone: impl Iterator<Item = &'g ErasedLead>) -> Result<Hashes, RecordUnavailable> {
+fn grown<'g>(store: &Store, gone: impl Iterator<Item = &'g ErasedLead>) -> Found<Hashes> {
     let mut grown = Hashes::default();
     for one in gone {
         match reading::held(store, one.lead)? {

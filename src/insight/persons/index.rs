@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use offerd_engine::records::projection::{LOOK_AGAIN, Projection, STEP, blocking, step};
 use offerd_engine::records::reading::{self, LeadState};
-use offerd_engine::records::{RecordUnavailable, contacts};
+use offerd_engine::records::{Found, RecordUnavailable, contacts};
 use offerd_model::EventType;
 use offerd_store::entities::Happening;
 use offerd_store::{Commit, CommitError, Store};
@@ -52,7 +52,7 @@ impl ContactIndex {
     /// Indexes leads. A lead that cannot be read at the moment fails the step, so that it is retried.
     async fn take_in(&self, happenings: Vec<Happening>, moved: Commit) -> Result<(), CommitError> {
         let store = self.0.clone();
-        let found = move || -> Result<Vec<Commit>, RecordUnavailable> {
+        let found = move || -> Found<Vec<Commit>> {
             let mut found = Vec::new();
             for made in happenings.iter().filter(|one| one.event_type == EventType::LeadCreated) {
                 if let LeadState::Whole(record) = reading::held(&store, made.lead)? {

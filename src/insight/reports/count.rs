@@ -182,15 +182,15 @@ impl ReportCount {
     /// Counts a lead by the partners that have seats at its first table, once for each value.
     pub fn add_by_partner(
         &mut self,
-        when: CompanyTime,
-        person: &CountedLead,
-        places: &[PartnerSeat],
+        at: CompanyTime,
+        of: &CountedLead,
+        seats: &[PartnerSeat],
         measures: Measures,
     ) {
-        let values: Vec<_> = places.iter().map(|at| self.values(when.company, person, Some(at))).collect();
+        let values: Vec<_> = seats.iter().map(|seat| self.values(at.company, of, Some(seat))).collect();
         let is_by_partner =
             |kind: CellDimensions| kind.has(DimensionSlot::PARTNER) || kind.has(DimensionSlot::SUB_TYPE);
-        self.pending.add_once(self.at(when), &values, is_by_partner, measures);
+        self.pending.add_once(self.at(at), &values, is_by_partner, measures);
     }
 
     /// The ids of an item's values. A lead without a seat has no partner, and the product types it asks for.

@@ -4,9 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-use offerd_engine::rate_table::asks::Asks;
-use offerd_engine::rate_table::call_record::CallRecord;
-use offerd_engine::rate_table::record::{AnswerRecord, TableHeader};
+use offerd_engine::rate_table::record::{AnswerRecord, Asks, CallRecord, TableHeader};
 use offerd_engine::records::postings::Posting;
 use offerd_store::entities::{Happening, PayoutRecord, Tag};
 use offerd_store::{Tree, codec};

@@ -3,6 +3,7 @@
 //! The timeout is the time within which all but the chosen share of recent asks ended. A timed-out ask takes
 //! for ever, so once more asks time out than the share allows, the full timeout applies again.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::ask::EndedAsk;
@@ -25,9 +26,9 @@ pub(super) struct TimeoutEstimate {
 }
 
 impl TimeoutEstimate {
-    pub(super) fn timeout<'a>(
+    pub(super) fn timeout(
         &mut self,
-        asks: impl IntoIterator<Item = &'a EndedAsk>,
+        asks: &VecDeque<EndedAsk>,
         rule: AdaptiveTimeout,
         whole: Duration,
     ) -> Duration {
@@ -41,8 +42,8 @@ impl TimeoutEstimate {
 }
 
 /// The time within which all but a share (at most half) of the asks ended; `None` with too few asks.
-fn enough_for<'a>(asks: impl IntoIterator<Item = &'a EndedAsk>, share: f64) -> Option<Duration> {
-    let mut times: Vec<u32> = asks.into_iter().filter_map(took).collect();
+fn enough_for(asks: &VecDeque<EndedAsk>, share: f64) -> Option<Duration> {
+    let mut times: Vec<u32> = asks.iter().filter_map(took).collect();
     if times.len() < ASKS_ENOUGH {
         return None;
     }

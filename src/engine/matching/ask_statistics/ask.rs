@@ -19,16 +19,8 @@ pub struct EndedAsk {
 impl EndedAsk {
     /// An ask that ended with an outcome in time; `None` when the seat was not asked.
     pub fn in_time(outcome: &Outcome, elapsed: Duration, test: bool) -> Option<Self> {
-        if !outcome.was_asked() {
-            return None;
-        }
-        let end = match outcome {
-            Outcome::Offers(_) => AskEnding::Offered,
-            Outcome::NoOffers(_) => AskEnding::Declined,
-            Outcome::Failed(_) => AskEnding::Failed,
-            Outcome::TimedOut => AskEnding::TimedOut,
-        };
-        Some(Self { elapsed_us: micros(elapsed), end: Some(end), test })
+        let asked = outcome.was_asked();
+        asked.then(|| Self { elapsed_us: micros(elapsed), end: Some(outcome.ending()), test })
     }
 
     pub(super) fn live_ending(self) -> Option<AskEnding> {

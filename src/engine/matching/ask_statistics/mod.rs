@@ -31,8 +31,7 @@ pub(super) use self::ask::micros;
 use self::summary::seconds;
 pub use self::summary::{AskSummary, AskTally};
 use super::failure_log::FailureLog;
-use crate::rate_table::cause::Cause;
-use crate::rate_table::outcome::{AskEnd, Outcome};
+use crate::rate_table::outcome::{AskEnd, Cause, Outcome};
 use crate::records::Records;
 use crate::records::reading::{self, AnswerContext};
 use offerd_base::partner_health::{AskEnding, AskHistory, Health, Judgement};
@@ -169,7 +168,7 @@ impl AskStatistics {
     fn tell(&self, seat: &SeatTemplate, AskObservation { rate_table, end, late, .. }: AskObservation<'_>) {
         if end.outcome.is_failure() && end.outcome.was_asked() && !late {
             let (word, cause) = (end.outcome.word(), end.cause.as_ref());
-            self.failures.note(&seat.key, seat.product_type, rate_table, word, cause);
+            self.failures.note(seat, rate_table, word, cause);
         }
     }
 

@@ -208,7 +208,7 @@ prop_compose! {
 fn adapted(asks: &[EndedAsk], rule: AdaptiveTimeout) -> Duration {
     let mut estimate = TimeoutEstimate::default();
     estimate.age = asks.len();
-    estimate.timeout(asks, rule, WHOLE)
+    estimate.timeout(&asks.iter().copied().collect(), rule, WHOLE)
 }
 
 proptest! {

@@ -40,7 +40,7 @@ pub struct Limiter {
     /// Serialises read-then-publish of pauses, so a stale read never overwrites a newer one.
     pausing: Mutex<()>,
     /// Notified when more of a cap is needed soon.
-    short: Notify,
+    pub(super) short: Notify,
     settling: Semaphore,
     clock: Clock,
 }

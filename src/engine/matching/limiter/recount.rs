@@ -8,9 +8,8 @@ use uuid::Uuid;
 
 use super::LimiterCounts;
 use super::meter::{DAY_KEPT, QUARTER};
-use crate::rate_table::asks::Asks;
 use crate::rate_table::progress::SeatPhase;
-use crate::rate_table::record::TableHeader;
+use crate::rate_table::record::{Asks, TableHeader};
 use crate::records::Records;
 use crate::records::postings::Posting;
 use crate::records::reading::made_since;

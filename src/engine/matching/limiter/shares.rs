@@ -1,7 +1,6 @@
 //! This node's shares of caps and budgets, where other nodes use the same store.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use tokio::sync::SemaphorePermit;
 use uuid::Uuid;
@@ -96,25 +95,15 @@ impl Limiter {
         held
     }
 
-    /// Waits until more of a cap is needed soon.
-    pub async fn until_short(&self) {
-        self.short.notified().await;
-    }
-
     /// The exclusive right to change grants of caps.
     pub async fn settling(&self) -> SemaphorePermit<'_> {
         self.settling.acquire().await.expect("it is never closed")
     }
 
-    /// Counts the asks in spans from the records. Takes as long as reading the tables of that time.
-    pub fn counted<'s>(
-        &self,
-        records: &Records,
-        spans: impl Iterator<Item = &'s Range<i64>>,
-    ) -> Result<CountedAsks, ReadError> {
+    /// Counts the asks since a time from the records. Takes as long as reading the tables of that time.
+    pub fn counted(&self, records: &Records, since: i64) -> Result<CountedAsks, ReadError> {
         let now = self.now();
-        let since = spans.map(|span| span.start).min().unwrap_or(now).min(now);
-        let (counts, whole) = recount_since(records, since, now);
+        let (counts, whole) = recount_since(records, since.min(now), now);
         whole.map(|()| CountedAsks(counts))
     }
 

@@ -9,10 +9,10 @@ use actix::prelude::*;
 use tokio::time::Instant;
 
 use super::RateTableActor;
-use crate::matching::afterwards::LateAnswerRecorder;
 use crate::matching::bidding::{Bidding, IsPaused};
 use crate::matching::call_journal::CallJournal;
 use crate::matching::calls::Calls;
+use crate::matching::late_asks::LateAnswerRecorder;
 use crate::matching::limiter::LimiterRound;
 use crate::matching::messages::PartnerAnswered;
 use crate::matching::partner_actor::{PartnerActor, RequestOffers, catalog_answer};
@@ -130,7 +130,7 @@ impl RateTableActor {
             }),
             transcript: source.transcripts.then(|| {
                 let settings = self.start.configuration.rules.transcripts;
-                self.engine.transcripts.record(head.lead, (head.uuid, position), source, settings)
+                self.engine.transcripts.record(head, position, source, settings)
             }),
             is_paused: source.has_once().then(|| {
                 let (engine, seat) = (Arc::clone(&self.engine), Arc::clone(&fit.seat));
@@ -165,10 +165,9 @@ impl RateTableActor {
         let in_book = held.iter().filter_map(|seat| Some((*seat, self.start.fits[*seat].as_ref()?)));
         let (seats, fits): (Vec<usize>, Vec<&Fit>) = in_book.unzip();
         let judged: Vec<&Seat> = fits.iter().map(|fit| &*fit.seat).collect();
-        let (engine, head) = (&self.engine, self.shown().head());
+        let head = self.shown().head();
         let digests = Digests::with_earlier(&self.start.lead, &self.start.earlier_digests);
-        let left_out = engine.left_out(head.test, head.lead, &digests, &judged);
-        let (round, verdicts) = engine.limiter.admit(head.test, head.lead, judged.len(), &judged, &left_out);
+        let (round, verdicts) = self.engine.admit((head.test, head.lead), &digests, judged.len(), &judged);
         let verdicts: Vec<_> = seats.into_iter().zip(verdicts).collect();
         for (seat, _) in verdicts.iter().filter(|(_, verdict)| *verdict != Verdict::Asked) {
             self.engine.statistics.not_asked(&self.shown().seats()[*seat], "held_back");

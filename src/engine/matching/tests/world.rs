@@ -10,7 +10,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::partner_files::{PartnerFile, partner};
-use offerd_base::config::{MatchingSettings, TranscriptSettings, WireSettings};
+use offerd_base::config::{ApprovalSettings, MatchingSettings, TranscriptSettings, WireSettings};
 use offerd_engine::experiments::ExperimentRules as Experiments;
 use offerd_engine::matching::configuration::{Configuration, MatchingRules};
 use offerd_engine::matching::engine::MatchingEngine;
@@ -22,7 +22,6 @@ use offerd_engine::matching::showing::rate_table;
 use offerd_engine::matching::submission::Submission;
 use offerd_engine::matching::suppressions::Suppressions;
 use offerd_engine::records::Records;
-use offerd_engine::records::loan_reports::ReportRetention;
 use offerd_model::{BaseUrl, CreditBands, Lead, Viewer};
 use offerd_partners::Book;
 use offerd_store::{Clock, SpaceFault, Store, StoreOptions, SyncFault};
@@ -63,7 +62,7 @@ pub(crate) fn rules() -> MatchingRules {
         displays_kept_per_offer: 10,
         consents_kept_per_lead: 10,
         bytes_per_lead: 1 << 20,
-        loan_reports: ReportRetention { time: Duration::from_secs(60), per_company: 10 },
+        loan_reports: ApprovalSettings { reports_kept: Duration::from_secs(60), reports_per_company: 10 },
         transcripts: TranscriptSettings { kept: Duration::from_secs(3600), call_bytes: 4096 },
     }
 }

@@ -15,12 +15,10 @@ pub use crate::hindsight::judgement::EligibilityObjection;
 pub use offerd_engine::rate_table::reason::Reason;
 use offerd_engine::rate_table::table::Table;
 use offerd_engine::rate_table::treatment::Treatment;
-use offerd_engine::records::{RecordUnavailable, Records, reading};
+use offerd_engine::records::{Found, Records, reading};
 use offerd_model::{ProductType, RejectReason, Timestamp, record};
 use offerd_partners::Book;
 use offerd_store::entities::LeadRecord;
-
-type Result<T, E = RecordUnavailable> = std::result::Result<T, E>;
 
 record! {
     plain
@@ -151,7 +149,7 @@ worded! {
 ///
 /// # Errors
 /// [`RecordUnavailable`], already logged, when a record cannot be read.
-pub fn explanation(records: &Records, book: &Book, uuid: Uuid) -> Result<Option<LeadExplanation>> {
+pub fn explanation(records: &Records, book: &Book, uuid: Uuid) -> Found<Option<LeadExplanation>> {
     let mut rate_tables = Vec::new();
     let record = if let Some(record) = reading::lead(&records.store, uuid)? {
         for table in reading::tables_of(&records.store, &record) {
@@ -172,7 +170,7 @@ pub fn explanation(records: &Records, book: &Book, uuid: Uuid) -> Result<Option<
     Ok(Some(LeadExplanation { lead, company, test, rate_tables }))
 }
 
-fn of_table(records: &Records, book: &Book, record: &LeadRecord, table: &Table) -> Result<TableExplanation> {
+fn of_table(records: &Records, book: &Book, record: &LeadRecord, table: &Table) -> Found<TableExplanation> {
     let head = table.head();
     let second_look_at = reading::asks(&records.store, head.uuid)?.second_look_at;
     Ok(TableExplanation {

@@ -6,19 +6,17 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use super::standing::{self, Standing};
-use super::{OfferExplanation, OfferReason, Result, SeatExplanation};
+use super::{OfferExplanation, OfferReason, SeatExplanation};
 use crate::hindsight::judgement::{EligibilityObjection, OfferJudgement, SeatJudgement, judge};
-use offerd_engine::rate_table::asks::Asks;
-use offerd_engine::rate_table::call_record::LateEventKind;
 use offerd_engine::rate_table::denied::Denied;
 use offerd_engine::rate_table::progress::SeatPhase as Place;
 use offerd_engine::rate_table::reason::Reason;
-use offerd_engine::rate_table::record::{Ask, SeatAnswer};
+use offerd_engine::rate_table::record::{Ask, Asks, LateEventKind, SeatAnswer};
 use offerd_engine::rate_table::seating::denied_by_file;
 use offerd_engine::rate_table::table::Table;
 use offerd_engine::rate_table::treatment::{self, Treatment};
 use offerd_engine::records::templates::Templates;
-use offerd_engine::records::{Records, reading};
+use offerd_engine::records::{Found, Records, reading};
 use offerd_model::{ProductType, Timestamp};
 use offerd_partners::{Book, Facts, Quote, Seat, SeatTemplate};
 use offerd_store::entities::LeadRecord;
@@ -48,7 +46,7 @@ pub fn of_table(
     book: &Book,
     record: &LeadRecord,
     table: &Table,
-) -> Result<Vec<SeatExplanation>> {
+) -> Found<Vec<SeatExplanation>> {
     let told = KnownTable::of(records, book, table)?;
     let created_at = DateTime::from_timestamp_millis(table.head().created_at).unwrap_or_default();
     let at = (!table.head().test).then_some(created_at);
@@ -75,7 +73,7 @@ pub fn of_table(
 }
 
 impl<'a> KnownTable<'a> {
-    fn of(Records { store, templates }: &'a Records, book: &'a Book, table: &'a Table) -> Result<Self> {
+    fn of(Records { store, templates }: &'a Records, book: &'a Book, table: &'a Table) -> Found<Self> {
         let head = table.head();
         let mut answers = Vec::new();
         let mut number = 1;

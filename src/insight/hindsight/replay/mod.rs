@@ -16,7 +16,7 @@ use self::report::{ReplayTally, ReplayedSeat, TableOutcome};
 use offerd_engine::matching::configuration::MatchingRules;
 use offerd_engine::rate_table::record::TableHeader;
 use offerd_engine::rate_table::table::Table;
-use offerd_engine::records::{RecordUnavailable, Records, reading};
+use offerd_engine::records::{Found, RecordUnavailable, Records, reading};
 use offerd_partners::Book;
 use offerd_partners::ranking::{ConversionEstimate, Conversions, Ranked, RankedBy};
 use offerd_store::tokens::Tokens;
@@ -111,7 +111,7 @@ impl TableReplay {
         self.tally.report(|place| seat(place).is_some_and(|seat| seat.http.is_some()))
     }
 
-    fn replay(&mut self, uuid: Uuid) -> Result<(), RecordUnavailable> {
+    fn replay(&mut self, uuid: Uuid) -> Found<()> {
         let table = reading::table(&self.records, uuid)?.ok_or(RecordUnavailable)?;
         let head = table.head();
         let record = reading::lead(&self.records.store, head.lead)?.ok_or(RecordUnavailable)?;

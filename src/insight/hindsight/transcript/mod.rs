@@ -11,7 +11,7 @@ use self::redaction::Redaction;
 pub use offerd_engine::rate_table::transcript::CallInitiator;
 pub use offerd_engine::records::shown_transcript::{AskTranscript, ShownCall, ShownMessage};
 use offerd_engine::records::transcripts;
-use offerd_engine::records::{RecordUnavailable, Records, reading};
+use offerd_engine::records::{Found, Records, reading};
 use offerd_partners::Book;
 
 /// The transcripts of a rate table.
@@ -39,7 +39,7 @@ pub fn of_table(
     uuid: Uuid,
     (partner, whole): (Option<&str>, bool),
     kept: Duration,
-) -> Result<Option<TableTranscript>, RecordUnavailable> {
+) -> Found<Option<TableTranscript>> {
     let Some((table, _)) = reading::named(records, uuid)? else { return Ok(None) };
     let (uuid, lead) = (table.head().uuid, table.head().lead);
     let Some(record) = reading::lead(&records.store, lead)? else { return Ok(None) };

@@ -96,7 +96,7 @@ fn product() -> Dimension {
 }
 
 fn asked_for(visit: &ConsoleRequest, counted: &Reports) -> Result<ReportQuery> {
-    let zone = counted.zone();
+    let zone = counted.rules.usual_zone();
     let wrong = |_| Failure::bad_request("`company` is not a choice on this page");
     let mut filters = Vec::new();
     if let Some(company) = visit.query_value("company") {

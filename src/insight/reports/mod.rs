@@ -60,7 +60,7 @@ pub use self::dimension::Dimension;
 use self::query::{QueryFaults, ReportQuery};
 pub use self::rebuild::{Rebuild, RebuildProgress, Rebuilt};
 use self::report::Report;
-use self::sums::{SumFault, Sums};
+use self::sums::Sums;
 use offerd_base::config::ReportSettings;
 use offerd_base::telemetry::metrics::{REPORT_SECONDS, REPORTS_REFUSED};
 use offerd_engine::records::Records;
@@ -94,12 +94,18 @@ pub struct Reports {
 /// Why a report failed.
 #[derive(Debug)]
 pub enum ReportFault {
-    /// The query is invalid.
+    /// The query is invalid, or asks for too many groups.
     Query(QueryFaults),
     /// Too many reports are being made.
     Busy,
     /// The store cannot be read.
     Unreadable(CommitError),
+}
+
+impl From<CommitError> for ReportFault {
+    fn from(error: CommitError) -> Self {
+        Self::Unreadable(error)
+    }
 }
 
 impl Reports {
@@ -119,11 +125,6 @@ impl Reports {
 
     fn is_counting(&self) -> bool {
         self.counting.load(Ordering::Acquire)
-    }
-
-    /// The default time zone.
-    pub fn zone(&self) -> Tz {
-        self.rules.usual_zone()
     }
 
     /// The counted tags, in the order of their slots.
@@ -163,18 +164,10 @@ impl Reports {
         let begun = Instant::now();
         let made = self.made(query);
         histogram!(REPORT_SECONDS).record(begun.elapsed().as_secs_f64());
-        made.map_err(|fault| match fault {
-            SumFault::Unreadable(error) => ReportFault::Unreadable(error),
-            SumFault::Large => {
-                refused("large");
-                let most = self.rules.groups;
-                let wanted = format!(
-                    "must have {most} groups at most (`reports.groups`); use fewer days, a filter by \
-                        `where`, or another dimension"
-                );
-                ReportFault::Query(vec![("by".to_owned(), wanted)])
-            }
-        })
+        if matches!(made, Err(ReportFault::Query(_))) {
+            refused("large");
+        }
+        made
     }
 
     /// A report's totals, without a slot of `reports.at_once`; `None` while a crash's records are recounted.
@@ -183,15 +176,15 @@ impl Reports {
         self.made(query).ok().filter(|_| is_told).map(|report| report.total)
     }
 
-    fn made(&self, query: &ReportQuery) -> Result<Report, SumFault> {
+    fn made(&self, query: &ReportQuery) -> Result<Report, ReportFault> {
         let named = self.companies();
         for attempt in 1.. {
             if !self.is_counting() {
-                self.take_in(self.count(query.zone)).map_err(SumFault::Unreadable)?;
+                self.take_in(self.count(query.zone))?;
             }
             let count = self.count(query.zone).read();
             let companies = report::companies(query, report::all_companies(&count, named.clone()));
-            let before = self.writes(&count).map_err(SumFault::Unreadable)?;
+            let before = self.writes(&count)?;
             let sums = Sums {
                 store: &self.records.store,
                 count: &count,
@@ -204,7 +197,7 @@ impl Reports {
             };
             let made = report::report(sums);
             // A concurrent write may have counted cells twice or not at all.
-            if attempt >= TRIES || self.writes(&count).map_err(SumFault::Unreadable)? == before {
+            if attempt >= TRIES || self.writes(&count)? == before {
                 return made;
             }
         }

@@ -143,14 +143,9 @@ impl ReportQuery {
         if reading.faults.is_empty() { Ok(query) } else { Err(reading.faults) }
     }
 
-    /// The kind of cells that its rows are summed from.
-    pub fn kind(&self) -> CellDimensions {
-        CellDimensions::of(&slots(&self.by, &self.filters)).unwrap_or(CellDimensions::WHOLE)
-    }
-
-    /// The kind of cells that its totals are summed from.
-    pub fn kind_of_totals(&self) -> CellDimensions {
-        CellDimensions::of(&slots(&[], &self.filters)).unwrap_or(CellDimensions::WHOLE)
+    /// The kind of cells that its rows are summed from; with no dimension `by`, its totals.
+    pub fn kind(&self, by: &[Dimension]) -> CellDimensions {
+        CellDimensions::of(&slots(by, &self.filters)).unwrap_or(CellDimensions::WHOLE)
     }
 
     /// The value of the filter on a dimension.
@@ -364,8 +359,11 @@ mod tests {
             (before.first.to_string(), before.last.to_string()),
             ("2025-10-01".into(), "2025-12-31".into())
         );
-        assert_eq!(query.kind(), CellDimensions::of(&[DimensionSlot::PARTNER, DimensionSlot::TAG]).unwrap());
-        assert_eq!((query.kind_of_totals(), query.filters.len()), (CellDimensions::WHOLE, 1));
+        assert_eq!(
+            query.kind(&query.by),
+            CellDimensions::of(&[DimensionSlot::PARTNER, DimensionSlot::TAG]).unwrap()
+        );
+        assert_eq!((query.kind(&[]), query.filters.len()), (CellDimensions::WHOLE, 1));
         assert_eq!(query.order, SortOrder { by: OrderBy::Figure(Figure::Clicks), descending: true });
         let usual = read("").unwrap();
         assert_eq!((usual.range.days(), usual.zone, usual.test), (30, Tz::UTC, false));

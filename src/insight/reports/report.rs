@@ -6,13 +6,14 @@ use std::collections::HashSet;
 use chrono::{Datelike, Days, Months, NaiveDate};
 use uuid::Uuid;
 
+use super::ReportFault;
 use super::count::ReportCount;
 use super::dimension::{Dimension, DimensionSlot};
 use super::figures::{Figure, Figures};
 use super::groups::{GroupIds, Groups};
 use super::measure::{Measure, Measures};
 use super::query::{DayRange, OrderBy, ReportQuery, SortOrder};
-use super::sums::{SumFault, Sums};
+use super::sums::Sums;
 use crate::sheet::{ColumnKind, Sheet, SheetValue};
 use offerd_model::record;
 
@@ -76,8 +77,8 @@ impl DraftRow {
 /// Makes a report from sums.
 ///
 /// # Errors
-/// `SumFault`
-pub fn report(mut sums: Sums<'_>) -> Result<Report, SumFault> {
+/// [`ReportFault`]
+pub fn report(mut sums: Sums<'_>) -> Result<Report, ReportFault> {
     let Sums { store, count, query, .. } = sums;
     let earlier = query.range.before().filter(|_| query.compare);
     let total = sums.whole(query.range)?;

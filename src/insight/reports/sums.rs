@@ -3,7 +3,8 @@
 use chrono::{Datelike, NaiveDate};
 use uuid::Uuid;
 
-use super::blocks::{self, Blocks, unreadable};
+use super::ReportFault;
+use super::blocks::{self, Blocks};
 use super::cells::Ids;
 use super::count::ReportCount;
 use super::cover::{PeriodRange, cover, days};
@@ -13,16 +14,7 @@ use super::key::{CompanyPeriod, Granularity, TOGETHER, kind_bytes, period_of};
 use super::measure::Measures;
 use super::names::Names;
 use super::query::{DayRange, ReportQuery};
-use offerd_store::{CommitError, Store, Tree};
-
-/// Why summing failed.
-#[derive(Debug)]
-pub enum SumFault {
-    /// The groups exceed the limit of a report.
-    Large,
-    /// The store cannot be read.
-    Unreadable(CommitError),
-}
+use offerd_store::{Store, Tree};
 
 /// Sums the cells of a count, both stored and in memory.
 pub struct Sums<'a> {
@@ -58,8 +50,8 @@ struct Grouping {
 
 impl Sums<'_> {
     /// The groups of a range.
-    pub fn groups(&mut self, range: DayRange) -> Result<Groups, SumFault> {
-        let kind = self.query.kind();
+    pub fn groups(&mut self, range: DayRange) -> Result<Groups, ReportFault> {
+        let kind = self.query.kind(&self.query.by);
         let stretches = match self.query.place(|by| matches!(by, Dimension::Day | Dimension::Week)) {
             Some(_) => vec![days(range)],
             None => cover(range),
@@ -91,8 +83,8 @@ impl Sums<'_> {
     }
 
     /// The totals of a range: each lead counts once, in however many rows it is.
-    pub fn whole(&mut self, range: DayRange) -> Result<Measures, SumFault> {
-        let kind = self.query.kind_of_totals();
+    pub fn whole(&mut self, range: DayRange) -> Result<Measures, ReportFault> {
+        let kind = self.query.kind(&[]);
         let mut groups = Groups::default();
         for (company, _) in self.companies {
             let Some(roles) = self.roles(kind, *company, false) else { continue };
@@ -141,7 +133,12 @@ impl Sums<'_> {
         }
     }
 
-    fn sum(&self, stretch: &PeriodRange, grouping: &Grouping, groups: &mut Groups) -> Result<(), SumFault> {
+    fn sum(
+        &self,
+        stretch: &PeriodRange,
+        grouping: &Grouping,
+        groups: &mut Groups,
+    ) -> Result<(), ReportFault> {
         for is_together in [true, false] {
             self.stored(is_together, stretch, grouping, groups)?;
         }
@@ -154,7 +151,19 @@ impl Sums<'_> {
                 grouping.add(base, *ids, measures, stretch.is_less, groups);
             }
         }
-        if groups.are_more_than(self.most) { Err(SumFault::Large) } else { Ok(()) }
+        self.check_size(groups)
+    }
+
+    fn check_size(&self, groups: &Groups) -> Result<(), ReportFault> {
+        let most = self.most;
+        if !groups.are_more_than(most) {
+            return Ok(());
+        }
+        let wanted = format!(
+            "must have {most} groups at most (`reports.groups`); use fewer days, a filter by `where`, or \
+                another dimension"
+        );
+        Err(ReportFault::Query(vec![("by".to_owned(), wanted)]))
     }
 
     fn stored(
@@ -163,14 +172,14 @@ impl Sums<'_> {
         stretch: &PeriodRange,
         grouping: &Grouping,
         groups: &mut Groups,
-    ) -> Result<(), SumFault> {
+    ) -> Result<(), ReportFault> {
         let Grouping { company, kind, .. } = *grouping;
         let period = stretch.grain.period(stretch.range.first);
         let place = CompanyPeriod { company, test: self.query.test, grain: stretch.grain, period };
         let kept_as = if is_together { TOGETHER } else { kind_bytes(kind) };
         let (start, row) = (place.blocks(self.count.space, kept_as), place.row(self.count.space, kept_as));
         for record in self.store.scan_from(Tree::Reports, start, row) {
-            let (key, bytes) = record.map_err(fault)?;
+            let (key, bytes) = record.map_err(blocks::unreadable)?;
             let Some(period) = period_of(&key) else { continue };
             if period > stretch.range.last {
                 break;
@@ -180,16 +189,15 @@ impl Sums<'_> {
                 grouping.add(base, ids, measures, stretch.is_less, groups);
             };
             if is_together {
-                let blocks: Blocks = self.store.decode(Tree::Reports, &key, &bytes).map_err(fault)?;
+                let blocks: Blocks =
+                    self.store.decode(Tree::Reports, &key, &bytes).map_err(blocks::unreadable)?;
                 for (_, block) in blocks.iter().filter(|(of, _)| *of == kind) {
-                    blocks::read(self.store, &key, block, &mut tell).map_err(SumFault::Unreadable)?;
+                    blocks::read(self.store, &key, block, &mut tell)?;
                 }
             } else {
-                blocks::read(self.store, &key, &bytes, tell).map_err(SumFault::Unreadable)?;
+                blocks::read(self.store, &key, &bytes, tell)?;
             }
-            if groups.are_more_than(self.most) {
-                return Err(SumFault::Large);
-            }
+            self.check_size(groups)?;
         }
         Ok(())
     }
@@ -225,8 +233,4 @@ impl Grouping {
 
 fn number(day: NaiveDate) -> u32 {
     u32::try_from(day.num_days_from_ce()).unwrap_or(0)
-}
-
-fn fault(reason: impl std::fmt::Display) -> SumFault {
-    SumFault::Unreadable(unreadable(reason))
 }

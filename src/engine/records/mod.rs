@@ -4,7 +4,7 @@
 //! - [`templates`] and [`public_ids`] turn tables into what clients see; [`postings`] count payouts.
 //! - [`identity`] identifies a lead for the duplicate look-back, and [`contacts`] find it.
 //! - [`history`] derives what became of a lead; [`shown`] checks that a named offer was shown.
-//! - [`transcripts`] are read as [`shown_transcript`]s; [`loan_reports`] belong to no lead.
+//! - [`transcripts`] are of calls to partners; [`loan_reports`] belong to no lead.
 //! - [`projection`] keeps views of the feeds up to date.
 
 pub mod consents;
@@ -19,7 +19,6 @@ pub mod projection;
 pub mod public_ids;
 pub mod reading;
 pub mod shown;
-pub mod shown_transcript;
 pub mod templates;
 pub mod transcripts;
 pub mod writing;

@@ -8,7 +8,8 @@ use uuid::Uuid;
 
 use super::writing::key_in;
 use super::{Found, RecordUnavailable};
-use crate::rate_table::transcript::Transcript;
+use crate::rate_table::transcript::{CallEnd, CallInitiator, HttpMessage, TranscribedCall, Transcript};
+use offerd_model::{ProductType, Timestamp, record};
 use offerd_store::{Commit, RetentionError, SealingError, Store, Tree, codec};
 
 /// A stored transcript.
@@ -19,6 +20,58 @@ pub struct StoredTranscript {
     pub at: i64,
     /// The calls.
     pub transcript: Transcript,
+}
+
+record! { plain
+    /// The transcript of an ask in readable form: bodies as text.
+    AskTranscript {
+        /// The partner's key.
+        partner: String,
+        /// The requested product type.
+        product_type: ProductType,
+        /// When it was written.
+        written_at: Timestamp,
+        /// The calls in order.
+        calls: Vec<ShownCall>,
+        /// Further calls that did not fit.
+        left_out: u32,
+    }
+
+    /// A call.
+    ShownCall {
+        /// When it started.
+        at: Timestamp,
+        /// The caller.
+        by: CallInitiator,
+        /// The step, if there are several.
+        step: Option<String>,
+        /// The HTTP method.
+        method: String,
+        /// The URL.
+        url: String,
+        /// The request.
+        sent: ShownMessage,
+        /// The status code, if it was answered.
+        status: Option<u16>,
+        /// The response.
+        came: Option<ShownMessage>,
+        /// Why there is no response.
+        failure: Option<String>,
+        /// The duration, milliseconds.
+        took_ms: u32,
+    }
+
+    /// Headers and body of a request or response.
+    ShownMessage {
+        /// Names and values; `null` for values that were not kept or are masked.
+        headers: Vec<(String, Option<String>)>,
+        /// The body; always JSON if redacted.
+        body: String,
+        /// Length of the whole body, bytes.
+        bytes: u64,
+        /// Whether the kept body is truncated.
+        cut: bool,
+    }
 }
 
 /// The commit that writes the transcript of a seat's ask. May block on the disk.
@@ -90,4 +143,29 @@ fn place(key: &[u8]) -> Option<(u16, i64)> {
 fn unreadable(failure: impl std::fmt::Display) -> RecordUnavailable {
     error!(%failure, "cannot read a transcript");
     RecordUnavailable
+}
+
+impl AskTranscript {
+    /// The kept transcript of an ask.
+    pub fn of(partner: String, product_type: ProductType, kept: StoredTranscript) -> Self {
+        let Transcript { calls, left_out, .. } = kept.transcript;
+        let calls = calls.into_iter().map(shown_call).collect();
+        Self { partner, product_type, written_at: Timestamp::at(kept.at), calls, left_out }
+    }
+}
+
+fn shown_call(call: TranscribedCall) -> ShownCall {
+    let TranscribedCall { at, took_ms, by, step, method, url, sent, end } = call;
+    let (status, came, failure) = match end {
+        CallEnd::Answered { status, came } => (Some(status), Some(shown_message(came)), None),
+        CallEnd::Failed(cause) => (None, None, Some(cause)),
+        CallEnd::Taken => (None, None, None),
+    };
+    let (at, sent) = (Timestamp::at(at), shown_message(sent));
+    ShownCall { at, by, step, method, url, sent, status, came, failure, took_ms }
+}
+
+fn shown_message(message: HttpMessage) -> ShownMessage {
+    let HttpMessage { headers, body, bytes, cut } = message;
+    ShownMessage { headers, body: String::from_utf8_lossy(&body).into_owned(), bytes, cut }
 }

@@ -13,7 +13,7 @@ use offerd_engine::matching::suppressions::Digests;
 use offerd_engine::rate_table::record::CallRecord;
 use offerd_engine::rate_table::table::Table;
 use offerd_engine::records::public_ids::place;
-use offerd_engine::records::shown_transcript::AskTranscript;
+use offerd_engine::records::transcripts::AskTranscript;
 use offerd_engine::records::{Found, RecordUnavailable, history, reading, transcripts};
 use offerd_model::{
     EventType, Lead, LeadAction, LeadStatus, OfferDisplay, PartnerEvent, ProductType, SessionInit, Timestamp,

@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use self::redaction::Redaction;
 pub use offerd_engine::rate_table::transcript::CallInitiator;
-pub use offerd_engine::records::shown_transcript::{AskTranscript, ShownCall, ShownMessage};
 use offerd_engine::records::transcripts;
+pub use offerd_engine::records::transcripts::{AskTranscript, ShownCall, ShownMessage};
 use offerd_engine::records::{Found, Records, reading};
 use offerd_partners::Book;
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use offerd_engine::rate_table::transcript::CallInitiator;
-use offerd_engine::records::shown_transcript::{AskTranscript, ShownMessage};
+use offerd_engine::records::transcripts::{AskTranscript, ShownMessage};
 use offerd_model::{Attribute, AttributeValue, Lead};
 use offerd_partners::http::{HttpSource, document};
 

@@ -143,7 +143,11 @@ fn against(
     if seat.paused {
         against_seat.push(EligibilityObjection::new(NOT_PAUSED, "paused in its file"));
     }
-    against_seat.extend(at.and_then(|at| not_then(seat, at)));
+    let gone = at.filter(|at| !seat.limits.runs_at(*at));
+    against_seat.extend(gone.zip(seat.limits.days()).map(|(at, wanted)| {
+        let day = at.with_timezone(&seat.limits.time_zone).date_naive();
+        EligibilityObjection::new(wanted, day.to_string())
+    }));
     if at.is_some() && facts.uuid.is_some_and(|lead| !seat.is_in_share(lead)) {
         let share = seat.limits.share.unwrap_or(1.0);
         against_seat.push(EligibilityObjection::new(format!("a lead in its share of {share}"), "not in it"));
@@ -169,11 +173,6 @@ fn against(
         against_seat.push(EligibilityObjection::new(asks, names.join(", ")));
     }
     against_seat
-}
-
-fn not_then(seat: &Seat, at: DateTime<Utc>) -> Option<EligibilityObjection> {
-    let wanted = seat.limits.days().filter(|_| !seat.limits.runs_at(at))?;
-    Some(EligibilityObjection::new(wanted, at.with_timezone(&seat.limits.time_zone).date_naive().to_string()))
 }
 
 impl SeatJudgement {

@@ -17,7 +17,6 @@ use offerd_engine::matching::engine::MatchingEngine;
 use offerd_engine::records::reading::{self, LeadState};
 use offerd_engine::records::{RecordUnavailable, contacts};
 use offerd_model::{Lead, ProductType, SuppressionDigest, SuppressionKind, Timestamp};
-use offerd_store::entities::LeadRecord;
 use offerd_store::tokens::Tokens;
 
 /// Longest wait for the contact index to catch up.
@@ -169,7 +168,14 @@ pub async fn about(
             digests.extend(kind.normal_of_applicant(&record.lead));
         }
         about.is_told |= is_told(&record.lead);
-        about.found.push(FoundLead::from(&*record));
+        about.found.push(FoundLead {
+            lead_uuid: record.uuid,
+            company_uuid: record.company,
+            created_at: Timestamp::at(record.created_at),
+            product_types: record.lead.product_types.clone().unwrap_or_default(),
+            test: record.test,
+            consents: agreed(&record),
+        });
     }
     about.unread = store.unreadable_places().max(about.damaged.len());
     about.found.sort_by_key(|lead| (lead.created_at, lead.lead_uuid));
@@ -262,18 +268,5 @@ impl OptOutCounts {
         };
         let told = [counted(self.emails, "e-mail address"), counted(self.phones, "phone number"), names];
         told.into_iter().flatten().collect::<Vec<_>>().join(", ")
-    }
-}
-
-impl From<&LeadRecord> for FoundLead {
-    fn from(record: &LeadRecord) -> Self {
-        Self {
-            lead_uuid: record.uuid,
-            company_uuid: record.company,
-            created_at: Timestamp::at(record.created_at),
-            product_types: record.lead.product_types.clone().unwrap_or_default(),
-            test: record.test,
-            consents: agreed(record),
-        }
     }
 }

@@ -251,7 +251,8 @@ impl VehicleParser {
             return;
         }
         for year in years.0..=years.1 {
-            let uuid = uuid.unwrap_or_else(|| uuid_of(year, make, model, trim));
+            let uuid =
+                uuid.unwrap_or_else(|| ids::derived("vehicle", &[&year.to_string(), make, model, trim]));
             let number = number.unwrap_or_else(|| number_of(uuid));
             let key = (year, make.to_owned(), model.to_owned(), trim.to_owned());
             if let Some((earlier, ..)) = self.entries.insert(key, (line, uuid, number)) {
@@ -303,10 +304,6 @@ fn span(text: &str) -> Result<(i32, i32), String> {
         None => year(text).map(|year| (year, year)),
     };
     span.ok_or_else(|| format!("a year from {} to {}, or two such as 2018-2024", YEARS.start(), YEARS.end()))
-}
-
-fn uuid_of(year: i32, make: &str, model: &str, trim: &str) -> Uuid {
-    ids::derived("vehicle", &[&year.to_string(), make, model, trim])
 }
 
 /// The number of a car for which the list has none: the last bits of its uuid.

@@ -7,8 +7,7 @@ use uuid::Uuid;
 
 use super::VERSION;
 use super::line::{ExportHeader, ExportLine, ExportTrailer};
-use offerd_engine::conversions::partner_events;
-use offerd_engine::conversions::partner_events::ReportRecord;
+use offerd_engine::conversions::partner_events::{self, ReportRecord};
 use offerd_engine::rate_table::record::{AnswerRecord, TableHeader};
 use offerd_engine::rate_table::transcript::Transcript;
 use offerd_engine::records::identity::identity_of;

@@ -181,14 +181,12 @@ fn of_table(records: &Records, book: &Book, record: &LeadRecord, table: &Table) 
         pending: !table.progress().settled(),
         same_files: head.book == book.fingerprint,
         same_lead: record.updated_at <= head.created_at,
-        experiments: head.treatments.iter().map(TreatmentExplanation::from).collect(),
+        experiments: head.treatments.iter().map(of_treatment).collect(),
         seats: seats::of_table(records, book, record, table)?,
     })
 }
 
-impl From<&Treatment> for TreatmentExplanation {
-    fn from(treatment: &Treatment) -> Self {
-        let Treatment { rule, variant, .. } = treatment.clone();
-        Self { rule, variant, about: treatment.about() }
-    }
+fn of_treatment(treatment: &Treatment) -> TreatmentExplanation {
+    let Treatment { rule, variant, .. } = treatment.clone();
+    TreatmentExplanation { rule, variant, about: treatment.about() }
 }

@@ -107,9 +107,7 @@ impl AskTrace {
         self.note("offerd.outcome", outcome);
         if !well {
             self.note("error.type", outcome);
-        }
-        if let Some(span) = self.0.as_mut().filter(|_| !well) {
-            span.set_status(Status::error(outcome));
+            self.0.iter_mut().for_each(|span| span.set_status(Status::error(outcome)));
         }
     }
 }

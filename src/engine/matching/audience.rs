@@ -59,9 +59,4 @@ impl Audience {
     pub fn is_done(&self) -> bool {
         self.seen_complete && !self.seen_pending
     }
-
-    /// Drops all waiters.
-    pub fn dismiss(&mut self) {
-        self.waiters.clear();
-    }
 }

@@ -74,7 +74,12 @@ impl PartnerClients {
     /// Changes the limits of breakers and look-ups of all clients of all books.
     pub fn set_rules(&self, settings: WireSettings) {
         self.wire.set_rules(panel_rules(settings));
-        self.wire.set_lookup_rules(lookup_rules(settings));
+        self.wire.set_lookup_rules(LookupRules {
+            threads: settings.lookup_threads,
+            timeout: settings.lookup_timeout,
+            kept: settings.lookup_kept,
+            stale: settings.lookup_stale,
+        });
     }
 
     /// Opens the clients of a book, reusing unchanged ones.
@@ -158,15 +163,6 @@ impl PartnerClients {
 fn panel_rules(settings: WireSettings) -> PanelRules {
     let WireSettings { max_ejected_percent, simulate_only, breaker_ceiling, .. } = settings;
     PanelRules { max_ejected_percent, simulate_only, open_ceiling: breaker_ceiling }
-}
-
-fn lookup_rules(settings: WireSettings) -> LookupRules {
-    LookupRules {
-        threads: settings.lookup_threads,
-        timeout: settings.lookup_timeout,
-        kept: settings.lookup_kept,
-        stale: settings.lookup_stale,
-    }
 }
 
 impl PartnerClient {

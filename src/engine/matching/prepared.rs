@@ -17,15 +17,11 @@ const MOST: usize = 32;
 pub struct PreparedRequests {
     /// The question.
     pub question: Arc<LeadQuestion>,
-    requests: Vec<Option<Rendered>>,
+    /// The requests of the first seats, where they are rendered and not taken yet.
+    pub requests: Vec<Option<Rendered>>,
 }
 
 impl PreparedRequests {
-    /// A question without rendered requests.
-    pub fn without_requests(question: LeadQuestion) -> Self {
-        Self { question: Arc::new(question), requests: Vec::new() }
-    }
-
     /// Awaits `under_way`, and meanwhile renders the requests of `seats`. A panic in a mapping fails one ask.
     pub async fn meanwhile<T>(
         under_way: impl Future<Output = T>,

@@ -34,7 +34,11 @@ pub struct Preview {
 /// The offers as a JSON array, highest score first, with at most as many per partner as an answer may have.
 pub fn show(engine: &MatchingEngine, preview: Preview) -> Bytes {
     let Preview { product_type, lead, max_deposit, newer_values, company } = preview;
-    let lead = placed(Lead { product_types: Some(vec![product_type]), ..lead });
+    let mut lead = Lead { product_types: Some(vec![product_type]), ..lead };
+    if let Some(person) = &mut lead.personal_information {
+        let by_zipcode = || person.zipcode.as_ref().and_then(zip_state::state_of);
+        person.state = person.state.or_else(by_zipcode);
+    }
     let now = Utc::now();
     let facts =
         Facts::new(&lead, now, CreditBands::Current).with_newer_values(newer_values).submitted_by(company);
@@ -59,14 +63,6 @@ fn best<'a>(fit: &'a Fit, facts: &Facts, budget: Option<i64>, most: usize) -> Ve
     quoted.sort_by(|(_, one), (_, two)| two.score.total_cmp(&one.score));
     quoted.truncate(most);
     quoted
-}
-
-fn placed(mut lead: Lead) -> Lead {
-    if let Some(person) = &mut lead.personal_information {
-        let by_zipcode = || person.zipcode.as_ref().and_then(zip_state::state_of);
-        person.state = person.state.or_else(by_zipcode);
-    }
-    lead
 }
 
 fn write(engine: &MatchingEngine, offers: &[(&Seat, &CatalogOffer, Quote)], made_at: i64) -> Bytes {

@@ -127,7 +127,12 @@ impl SeatReply {
         // The partner's side enforces the budget itself; our own processing counts too.
         let is_late = elapsed > self.budget + GRACE && !end.outcome.is_failure();
         let has_no_cause = matches!(end, AskEnd { outcome: Outcome::TimedOut, cause: None, .. });
-        let end = if is_late || has_no_cause { self.timed_out() } else { end };
+        let end = if is_late || has_no_cause {
+            let whole = self.before + self.budget;
+            Outcome::TimedOut.because(format!("no answer within {} ms", whole.as_millis()))
+        } else {
+            end
+        };
         if let Some(cause) = &end.cause {
             trace.note("offerd.cause", cause.to_string());
         }
@@ -135,11 +140,6 @@ impl SeatReply {
         trace.end(end.outcome.word(), !end.outcome.is_failure());
         let elapsed = self.before + elapsed;
         self.replies.arrive(PartnerAnswered { seat: self.seat, end, at, elapsed });
-    }
-
-    fn timed_out(&self) -> AskEnd {
-        let whole = self.before + self.budget;
-        Outcome::TimedOut.because(format!("no answer within {} ms", whole.as_millis()))
     }
 }
 

@@ -36,27 +36,15 @@ pub enum Trigger {
     Ends(Outcome),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TriggerFault {
-    /// The outcome is unknown.
-    Outcome,
-    /// The partner is unknown.
-    Partner,
-}
-
 /// Unknown values of the `sandbox` tag, each with the valid ones.
 pub fn faults(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> Vec<ApiError> {
     let reasons = RejectReason::ALL.iter().map(|reason| format!("declined:{reason}")).collect::<Vec<_>>();
     let words = [APPROVED, "declined", "slow", "timed_out", "unreachable", "malformed"];
     let wanted =
         format!("must be one of {}, {}, or PARTNER= and one of these", words.join(", "), reasons.join(", "));
-    let fault = |(nth, wrong)| {
-        let message = match wrong {
-            TriggerFault::Outcome => wanted.clone(),
-            TriggerFault::Partner => {
-                "names an unknown partner: the part before the = must be a partner's key".to_owned()
-            }
-        };
+    let unknown = "names an unknown partner: the part before the = must be a partner's key";
+    let fault = |(nth, is_outcome)| {
+        let message = if is_outcome { &wanted[..] } else { unknown };
         ApiError::at(format!("clientTags.{TAG}[{nth}]"), ErrorType::Malformed, message)
     };
     wrong(lead, is_partner).take(MOST_FAULTS).map(fault).collect()
@@ -67,15 +55,14 @@ pub fn count_faults(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> usize {
     wrong(lead, is_partner).count()
 }
 
-fn wrong(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> impl Iterator<Item = (usize, TriggerFault)> {
+/// The places of unknown values, and whether it is the outcome that is unknown, not the partner.
+fn wrong(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> impl Iterator<Item = (usize, bool)> {
     let values = lead.client_tags.as_ref().and_then(|tags| tags.0.get(TAG)).map_or(&[][..], Vec::as_slice);
     values.iter().enumerate().filter_map(move |(nth, value)| {
         let (partner, outcome) =
             value.split_once('=').map_or((None, value.as_str()), |(one, outcome)| (Some(one), outcome));
-        if outcome != APPROVED && Trigger::named(outcome).is_none() {
-            return Some((nth, TriggerFault::Outcome));
-        }
-        partner.is_some_and(|partner| !is_partner(partner)).then_some((nth, TriggerFault::Partner))
+        let is_unknown = outcome != APPROVED && Trigger::named(outcome).is_none();
+        (is_unknown || partner.is_some_and(|partner| !is_partner(partner))).then_some((nth, is_unknown))
     })
 }
 

@@ -129,7 +129,12 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
             happened.extend(is_new.then(|| created(&about)));
             let submitted = about.happening(EventType::AppSubmitted, head.created_at);
             happened.push(Happening { cause: Some(head.uuid), ..submitted });
-            let commit = with_head(commit.about(head.lead), head, (!write.settles).then_some(node));
+            let head_key = head.uuid.as_bytes();
+            let mut commit = commit.about(head.lead).put(Tree::RateTables, head_key, codec::encode(&**head));
+            if !write.settles {
+                let open = OpenTable::new(head.uuid, head.deadline, node);
+                commit = commit.put(Tree::OpenTables, head_key, open.to_bytes());
+            }
             // The lead's record names only its first table.
             let key = key_under(head.lead, head.uuid);
             if is_new { commit } else { commit.put(Tree::LeadTables, key, Vec::new()) }
@@ -188,14 +193,6 @@ pub fn payout(uuid: Uuid, (lead, seat): (Uuid, &SeatTemplate), at: Timestamp, ce
         takes_back: None,
         earned_at: None,
     }
-}
-
-fn with_head(commit: Commit, head: &TableHeader, seen_to_by: Option<Uuid>) -> Commit {
-    let commit = commit.put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(head));
-    seen_to_by.into_iter().fold(commit, |commit, node| {
-        let open = OpenTable::new(head.uuid, head.deadline, node);
-        commit.put(Tree::OpenTables, head.uuid.as_bytes(), open.to_bytes())
-    })
 }
 
 /// Writes the progress of an ask's calls.

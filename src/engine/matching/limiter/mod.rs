@@ -1,7 +1,7 @@
 //! The limiter: decides which fitting seats are asked, and counts the asks.
 //!
 //! A seat counts once per table: when the table is written with the seat asked, or when second look starts
-//! ([`asks`](crate::rate_table::asks)). A restart restores the counts from the records (`recount`).
+//! ([`Asks`](crate::rate_table::record::Asks)). A restart restores the counts from the records (`recount`).
 //!
 //! Where several nodes share a store, each has a [`batch`] of every daily, weekly and monthly cap and an
 //! equal part of every cap per minute ([`cap_sharing`](super::cap_sharing)).
@@ -143,15 +143,15 @@ impl Limiter {
         }
     }
 
-    /// Books a recorded payout.
+    /// Books a recorded payout, now if its time is in the future: that would displace today's count.
     pub fn book(&self, posting: &Posting) {
-        self.counts.lock().book(Posting { at: self.known(posting.at), ..posting.clone() });
+        let at = posting.at.min(self.now());
+        self.counts.lock().book(Posting { at, ..posting.clone() });
     }
 
     /// Reverses a payout on the day of its booking.
     pub fn take_back(&self, posting: &Posting) {
-        let (at, cents) = (self.known(posting.at), -posting.cents);
-        self.counts.lock().book(Posting { at, cents, ..posting.clone() });
+        self.book(&Posting { cents: -posting.cents, ..posting.clone() });
     }
 
     /// Whether a seat is paused from the command line.
@@ -159,11 +159,6 @@ impl Limiter {
         let counts = self.counts.lock();
         let partner = counts.partners.get(&seat.identity.key);
         partner.is_some_and(|partner| partner.paused_since(seat.product_type).is_some())
-    }
-
-    /// Caps a foreign timestamp at now: a count in the future would displace today's.
-    fn known(&self, at: i64) -> i64 {
-        at.min(self.now())
     }
 
     /// Reads the pauses from the store and applies them. May block.

@@ -118,13 +118,13 @@ impl Limiter {
         let mut counts = self.counts.lock();
         let booked = counts.booked.take().unwrap_or_default();
         whole?;
-        for (partner, own) in &mut counts.partners {
-            let other = summed.partners.remove(partner).unwrap_or_default();
-            own.meters.iter_mut().zip(other.meters).for_each(|(own, other)| own.take_posted(other));
+        // A partner without earnings in the sum has none any more.
+        for partner in counts.partners.keys() {
+            summed.partner(partner);
         }
         for (partner, other) in summed.partners {
-            let own = counts.partner(&partner);
-            own.meters.iter_mut().zip(other.meters).for_each(|(own, other)| own.take_posted(other));
+            let own = counts.partner(&partner).meters.iter_mut();
+            own.zip(other.meters).for_each(|(own, other)| own.take_posted(other));
         }
         // Some may be in the sum already and count twice until the next recount.
         booked.into_iter().for_each(|posting: Posting| counts.book(posting));

@@ -34,7 +34,8 @@ impl RateTableActor {
         let chosen = self.start.calls.iter().filter(|(_, call)| call.bid.is_some());
         chosen.for_each(|(seat, _)| bidding.was_chosen(usize::from(*seat)));
         let prepared = self.prepared.take();
-        let mut prepared = prepared.unwrap_or_else(|| PreparedRequests::without_requests(self.question()));
+        let unprepared = || PreparedRequests { question: Arc::new(self.question()), requests: Vec::new() };
+        let mut prepared = prepared.unwrap_or_else(unprepared);
         for &seat in seats {
             let at = self.engine.limiter.now();
             let Some(fit) = self.start.fits[seat].take() else {

@@ -60,7 +60,7 @@ impl RateTableActor {
     }
 
     pub(super) fn leave(&mut self, ctx: &mut Context<Self>) {
-        self.audience.dismiss();
+        drop(std::mem::take(&mut self.audience));
         ctx.stop();
     }
 }

@@ -65,10 +65,9 @@ impl AddressRules {
 
     /// Whether `address` may be connected to on behalf of `host`.
     pub fn allow(&self, host: &str, address: IpAddr) -> bool {
-        is_public(address)
-            || self.networks.iter().any(|network| network.contains(&address))
-            || self.networks.iter().any(|network| network.contains(&address.to_canonical()))
-            || self.hosts.contains(&plain(host))
+        let is_allowed = |at: IpAddr| self.networks.iter().any(|network| network.contains(&at));
+        let is_known = is_allowed(address) || is_allowed(address.to_canonical());
+        is_public(address) || is_known || self.hosts.contains(&plain(host))
     }
 }
 

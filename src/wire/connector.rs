@@ -1,14 +1,16 @@
 //! Makes connections: name resolution, address check, TCP and TLS, all within the connect timeout.
 
 use std::future::Future;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper::Uri;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::dns::Name;
 use hyper_util::rt::TokioIo;
 use metrics::Counter;
 use rustls::ClientConfig;
@@ -18,7 +20,7 @@ use tower_service::Service;
 use super::address::AddressRules;
 use super::error::{CallError, Phase};
 use super::first_bytes::FirstBytes;
-use super::resolver::GuardedResolver;
+use super::lookups::Lookups;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -78,7 +80,7 @@ impl Service<Uri> for Connector {
         Box::pin(async move {
             let connection = connecting.await.map_err(|_| connector.timed_out(&uri, connector.timeout))??;
             connector.made.increment(1);
-            Ok(FirstBytes::of(connection))
+            Ok(FirstBytes { connection, seen: false })
         })
     }
 }
@@ -89,4 +91,50 @@ pub(super) fn forbidden(rules: &AddressRules, uri: &Uri) -> Option<IpAddr> {
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     let address = bare.parse::<IpAddr>().ok()?;
     (!rules.allow(&address.to_string(), address)).then_some(address)
+}
+
+/// The look-ups of a wire, filtered by the address rules of a pool. Connections use exactly these addresses.
+#[derive(Clone)]
+pub(super) struct GuardedResolver {
+    pub(super) lookups: Arc<Lookups>,
+    pub(super) rules: Arc<AddressRules>,
+}
+
+impl Service<Name> for GuardedResolver {
+    type Response = std::vec::IntoIter<SocketAddr>;
+    type Error = CallError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, CallError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), CallError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
+        let Self { lookups, rules } = self.clone();
+        Box::pin(async move {
+            let found = lookups.find(name.as_str()).await?;
+            passed(&rules, name.as_str(), &found).map(Vec::into_iter)
+        })
+    }
+}
+
+/// The addresses of a host that may be connected to.
+fn passed(rules: &AddressRules, host: &str, found: &[SocketAddr]) -> Result<Vec<SocketAddr>, CallError> {
+    let passed: Vec<SocketAddr> = found.iter().copied().filter(|at| rules.allow(host, at.ip())).collect();
+    if passed.is_empty() { Err(CallError::ForbiddenAddress) } else { Ok(passed) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forbidden_addresses_are_left_out() {
+        let rules = AddressRules::default();
+        let at = |text: &str| text.parse::<SocketAddr>().unwrap();
+        let mixed = [at("127.0.0.1:0"), at("1.1.1.1:0"), at("[::1]:0")];
+        assert_eq!(passed(&rules, "lender.example", &mixed), Ok(vec![at("1.1.1.1:0")]));
+        let inward = [at("10.0.0.1:0"), at("[::ffff:10.0.0.1]:0")];
+        assert_eq!(passed(&rules, "lender.example", &inward), Err(CallError::ForbiddenAddress));
+    }
 }

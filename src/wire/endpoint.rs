@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use metrics::{Counter, Gauge, counter, gauge};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -11,11 +12,11 @@ use tokio::time::Instant;
 use super::breaker::{Breaker, BreakerChange, BreakerRules, BreakerState};
 use super::call::{Call, CallReply};
 use super::error::{CallError, FailedAttempt};
-use super::figures::EndpointMetrics;
 use super::late::{LateReplyCallback, LateWatch};
 use super::pool::{Pool, PreparedCall};
 use super::retry::{RetryBudget, RetryRules};
 use super::window::CallTally;
+use offerd_base::telemetry::metrics::{WIRE_BREAKER_STATE, WIRE_ERRORS, WIRE_IN_FLIGHT, WIRE_RETRIES};
 
 /// Limits of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -271,14 +272,8 @@ impl EndpointInner {
                 tracing::warn!(pool, endpoint, simulated, open_for, calls, failed, last, "breaker opened");
             }
             BreakerChange::Held => {
-                tracing::warn!(
-                    pool,
-                    endpoint,
-                    calls,
-                    failed,
-                    last,
-                    "breaker stays closed: the limit of ejected partners is reached"
-                );
+                let held = "breaker stays closed: the limit of ejected partners is reached";
+                tracing::warn!(pool, endpoint, calls, failed, last, "{held}");
             }
             BreakerChange::Closed => {
                 self.pool.panel().restore();
@@ -325,5 +320,35 @@ impl Drop for AdmittedCall<'_> {
         } else {
             self.endpoint.breaker.lock().forget();
         }
+    }
+}
+
+/// The metrics of an endpoint.
+struct EndpointMetrics {
+    labels: [(&'static str, String); 2],
+    in_flight: Gauge,
+    retried: Counter,
+    breaker_state: Gauge,
+}
+
+impl EndpointMetrics {
+    fn new(pool: &str, endpoint: &str) -> Self {
+        let labels = [("pool", pool.to_owned()), ("endpoint", endpoint.to_owned())];
+        let (in_flight, breaker_state) =
+            (gauge!(WIRE_IN_FLIGHT, &labels), gauge!(WIRE_BREAKER_STATE, &labels));
+        Self { in_flight, breaker_state, retried: counter!(WIRE_RETRIES, &labels), labels }
+    }
+
+    fn breaker(&self, state: BreakerState) {
+        self.breaker_state.set(match state {
+            BreakerState::Closed => 0.0,
+            BreakerState::HalfOpen => 1.0,
+            BreakerState::Open => 2.0,
+        });
+    }
+
+    fn error(&self, error: CallError) {
+        let [(_, pool), (_, endpoint)] = self.labels.clone();
+        counter!(WIRE_ERRORS, "pool" => pool, "endpoint" => endpoint, "cause" => error.label()).increment(1);
     }
 }

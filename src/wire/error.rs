@@ -143,66 +143,60 @@ pub enum Phase {
 impl CallError {
     /// Label in metrics.
     pub fn label(self) -> &'static str {
-        match self {
-            Self::Busy => "busy",
-            Self::BreakerOpen => "breaker_open",
-            Self::NoTime => "no_time",
-            Self::BadUrl => "bad_url",
-            Self::ForbiddenAddress => "forbidden_address",
-            Self::Unresolved => "unresolved",
-            Self::LookupTimedOut { .. } => "lookup_timed_out",
-            Self::NoLookupThread => "no_lookup_thread",
-            Self::Connect => "connect",
-            Self::Tls(_) => "tls",
-            Self::TimedOut { during: Phase::Connect } => "timed_out_connect",
-            Self::TimedOut { during: Phase::Head } => "timed_out_head",
-            Self::TimedOut { during: Phase::Body } => "timed_out_body",
-            Self::SpeaksTls => "speaks_tls",
-            Self::Broken => "broken",
-            Self::TooLarge => "too_large",
-            Self::HeadTooLarge => "head_too_large",
-            Self::Malformed => "malformed",
-            Self::BadStatusLine => "bad_status_line",
-            Self::BadLength => "bad_length",
-            Self::BadChunk => "bad_chunk",
-            Self::TransferCoding => "transfer_coding",
-            Self::UnknownCoding => "unknown_coding",
-            Self::LargeWindow => "large_window",
-            Self::BrokenCoding => "broken_coding",
-            Self::CutOff => "cut_off",
-        }
+        self.kind().0
     }
 
     /// Whether an answer came that cannot be read.
     pub fn is_of_answer(self) -> bool {
-        matches!(
-            self,
-            Self::TooLarge
-                | Self::HeadTooLarge
-                | Self::Malformed
-                | Self::BadStatusLine
-                | Self::BadLength
-                | Self::BadChunk
-                | Self::TransferCoding
-                | Self::UnknownCoding
-                | Self::LargeWindow
-                | Self::BrokenCoding
-                | Self::CutOff
-        )
+        self.kind().1 == Blame::Answer
     }
 
     /// Whether it speaks against the far side. What we did not even try does not.
     pub fn blames_far_side(self) -> bool {
-        !matches!(
-            self,
-            Self::Busy
-                | Self::BreakerOpen
-                | Self::NoTime
-                | Self::BadUrl
-                | Self::ForbiddenAddress
-                | Self::NoLookupThread
-        )
+        self.kind().1 != Blame::Us
     }
+
+    /// Its label in metrics, and what it speaks against.
+    fn kind(self) -> (&'static str, Blame) {
+        use Blame::{Answer, FarSide, Us};
+        match self {
+            Self::Busy => ("busy", Us),
+            Self::BreakerOpen => ("breaker_open", Us),
+            Self::NoTime => ("no_time", Us),
+            Self::BadUrl => ("bad_url", Us),
+            Self::ForbiddenAddress => ("forbidden_address", Us),
+            Self::Unresolved => ("unresolved", FarSide),
+            Self::LookupTimedOut { .. } => ("lookup_timed_out", FarSide),
+            Self::NoLookupThread => ("no_lookup_thread", Us),
+            Self::Connect => ("connect", FarSide),
+            Self::Tls(_) => ("tls", FarSide),
+            Self::TimedOut { during: Phase::Connect } => ("timed_out_connect", FarSide),
+            Self::TimedOut { during: Phase::Head } => ("timed_out_head", FarSide),
+            Self::TimedOut { during: Phase::Body } => ("timed_out_body", FarSide),
+            Self::SpeaksTls => ("speaks_tls", FarSide),
+            Self::Broken => ("broken", FarSide),
+            Self::TooLarge => ("too_large", Answer),
+            Self::HeadTooLarge => ("head_too_large", Answer),
+            Self::Malformed => ("malformed", Answer),
+            Self::BadStatusLine => ("bad_status_line", Answer),
+            Self::BadLength => ("bad_length", Answer),
+            Self::BadChunk => ("bad_chunk", Answer),
+            Self::TransferCoding => ("transfer_coding", Answer),
+            Self::UnknownCoding => ("unknown_coding", Answer),
+            Self::LargeWindow => ("large_window", Answer),
+            Self::BrokenCoding => ("broken_coding", Answer),
+            Self::CutOff => ("cut_off", Answer),
+        }
+    }
+}
+
+/// What an error speaks against.
+#[derive(PartialEq)]
+enum Blame {
+    Us,
+    FarSide,
+    /// The far side, by its answer.
+    Answer,
 }
 
 /// A duration in whole milliseconds, as in settings.

@@ -14,14 +14,8 @@ const FIRST: usize = 2048;
 
 /// A connection. Once its first bytes have come, it costs nothing.
 pub(super) struct FirstBytes<C> {
-    connection: C,
-    seen: bool,
-}
-
-impl<C> FirstBytes<C> {
-    pub(super) fn of(connection: C) -> Self {
-        Self { connection, seen: false }
-    }
+    pub(super) connection: C,
+    pub(super) seen: bool,
 }
 
 /// Whether bytes begin as an alert or a handshake of TLS does (RFC 8446, 5.1). No answer in HTTP begins so.

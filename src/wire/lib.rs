@@ -22,20 +22,17 @@ mod call;
 mod connector;
 mod endpoint;
 mod error;
-mod figures;
 mod first_bytes;
 mod late;
 mod lookups;
 mod panel;
 pub mod pinned;
 mod pool;
-mod resolver;
 pub mod retry;
 #[cfg(test)]
 mod tests;
 mod tls;
 mod tls_fault;
-mod verifier;
 mod window;
 
 use std::sync::Arc;

@@ -7,8 +7,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
-use super::tls::public_roots;
-use super::verifier::verified;
+use super::tls::{public_roots, verified};
 
 const KEEPALIVE: Duration = Duration::from_secs(10);
 

@@ -8,9 +8,10 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http_body_util::Full;
+use hyper::body::Incoming;
 use hyper::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HeaderValue, TRANSFER_ENCODING, USER_AGENT};
 use hyper::http::uri::Scheme;
-use hyper::{Request, Uri};
+use hyper::{Request, Response, Uri};
 use hyper_util::client::legacy::connect::capture_connection;
 use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -22,11 +23,10 @@ use tower_service::Service;
 use super::address::AddressRules;
 use super::body;
 use super::call::{Call, CallReply, Phases};
-use super::connector::{Connector, forbidden};
+use super::connector::{Connector, GuardedResolver, forbidden};
 use super::endpoint::{Endpoint, EndpointRules};
 use super::error::{CallError, FailedAttempt, HEAD_BYTES, HEAD_LINES, Phase, cause};
 use super::panel::Panel;
-use super::resolver::GuardedResolver;
 use super::{Wire, tls};
 use offerd_base::telemetry::metrics::{WIRE_CONNECTIONS, WIRE_REQUESTS};
 
@@ -104,7 +104,7 @@ impl Pool {
         let addresses = Arc::new(AddressRules::new(&rules.allow_addresses)?);
         let made = counter!(WIRE_CONNECTIONS, "pool" => name.to_owned());
         let requests = counter!(WIRE_REQUESTS, "pool" => name.to_owned());
-        let resolver = GuardedResolver::new(Arc::clone(&wire.lookups), Arc::clone(&addresses));
+        let resolver = GuardedResolver { lookups: Arc::clone(&wire.lookups), rules: Arc::clone(&addresses) };
         let connector = Connector::new(tls, rules.http2, resolver, rules.connect_timeout, made);
         let (name, panel, clients) = (name.to_owned(), Arc::clone(&wire.panel), ThreadLocal::new());
         Ok(Self(Arc::new(PoolInner { name, panel, addresses, connector, clients, rules, requests })))
@@ -210,20 +210,22 @@ impl Pool {
             })?
             .map_err(|error| FailedAttempt::of_request(&error))?;
         let (connected_at, answered_at) = (connected_at.unwrap_or(begun), Instant::now());
-        let (mut head, body) = response.into_parts();
-        let body = timeout_at(deadline, body::whole(body, &mut head.headers, most))
-            .await
-            .map_err(|_| FailedAttempt::sent(CallError::TimedOut { during: Phase::Body }))??;
+        let reply = timeout_at(deadline, read(response, most)).await;
+        let reply = reply.map_err(|_| FailedAttempt::sent(CallError::TimedOut { during: Phase::Body }))??;
         let (wait, read) = (answered_at - connected_at, answered_at.elapsed());
-        let took = Phases { connect: connected_at - begun, wait, read };
-        Ok(CallReply { status: head.status, headers: head.headers, body, sent: 1, took })
+        Ok(CallReply { took: Phases { connect: connected_at - begun, wait, read }, ..reply })
     }
 }
 
 async fn late_reply(answer: ResponseFuture, most: usize) -> Result<CallReply, CallError> {
     let response = answer.await.map_err(|error| FailedAttempt::of_request(&error).error)?;
+    read(response, most).await.map_err(|failed| failed.error)
+}
+
+/// Reads the body of an answer, of at most `most` bytes.
+async fn read(response: Response<Incoming>, most: usize) -> Result<CallReply, FailedAttempt> {
     let (mut head, body) = response.into_parts();
-    let body = body::whole(body, &mut head.headers, most).await.map_err(|failed| failed.error)?;
+    let body = body::whole(body, &mut head.headers, most).await?;
     Ok(CallReply { status: head.status, headers: head.headers, body, sent: 1, took: Phases::default() })
 }
 

@@ -63,40 +63,21 @@ pub enum TlsFault {
 
 impl TlsFault {
     /// What to change, and where.
+    #[rustfmt::skip]
     pub fn remedy(self) -> &'static str {
         match self {
             Self::Expired => "its owner must renew it; if it is still valid, set this machine's clock right",
-            Self::NotYetValid => {
-                "set this machine's clock right; if it is, ask the server's owner for a valid one"
-            }
-            Self::WrongName => {
-                "correct the host in the URL, or ask the server's owner for a certificate with this name"
-            }
-            Self::SelfSigned => {
-                "trust it by `wire.authorities` of the partner file, or by `ca_file` elsewhere"
-            }
-            Self::UnknownIssuer => {
-                "if the authority is private, name it in `wire.authorities` of the partner file, or in `ca_file` elsewhere"
-            }
-            Self::NoIntermediate => {
-                "ask the server's owner to send the whole chain; if the issuer is private, name it in `wire.authorities` of the partner file, or in `ca_file` elsewhere"
-            }
-            Self::AuthorityAsServer => {
-                "ask the server's owner for a certificate of its own (CA:FALSE), self-signed or by that authority, which `wire.authorities` or `ca_file` can then trust; until then only a proxy of yours that trusts this one can reach it"
-            }
-            Self::NotForServers | Self::BadCertificate => {
-                "ask the server's owner for a certificate that is made for TLS servers"
-            }
-            Self::UnknownAlgorithm => {
-                "ask the server's owner for a chain of RSA, ECDSA P-256 or P-384, or Ed25519 certificates (not P-521, SHA-1 or DSA)"
-            }
+            Self::NotYetValid => "set this machine's clock right; if it is, ask the server's owner for a valid one",
+            Self::WrongName => "correct the host in the URL, or ask the server's owner for a certificate with this name",
+            Self::SelfSigned => "trust it by `wire.authorities` of the partner file, or by `ca_file` elsewhere",
+            Self::UnknownIssuer => "if the authority is private, name it in `wire.authorities` of the partner file, or in `ca_file` elsewhere",
+            Self::NoIntermediate => "ask the server's owner to send the whole chain; if the issuer is private, name it in `wire.authorities` of the partner file, or in `ca_file` elsewhere",
+            Self::AuthorityAsServer => "ask the server's owner for a certificate of its own (CA:FALSE), self-signed or by that authority, which `wire.authorities` or `ca_file` can then trust; until then only a proxy of yours that trusts this one can reach it",
+            Self::NotForServers | Self::BadCertificate => "ask the server's owner for a certificate that is made for TLS servers",
+            Self::UnknownAlgorithm => "ask the server's owner for a chain of RSA, ECDSA P-256 or P-384, or Ed25519 certificates (not P-521, SHA-1 or DSA)",
             Self::TooOld => "ask the server's owner to allow TLS 1.2 or 1.3",
-            Self::NothingInCommon => {
-                "ask the server's owner to allow ECDHE (X25519, P-256 or P-384) with AES-GCM or ChaCha20, not DHE, CBC or P-521 alone"
-            }
-            Self::Refused => {
-                "it may want a client certificate (`wire.client_certificate`); or it must allow TLS 1.2 or 1.3, ECDHE (X25519, P-256 or P-384) with AES-GCM or ChaCha20, and a certificate of RSA, P-256 or P-384, not DHE, CBC or P-521 alone"
-            }
+            Self::NothingInCommon => "ask the server's owner to allow ECDHE (X25519, P-256 or P-384) with AES-GCM or ChaCha20, not DHE, CBC or P-521 alone",
+            Self::Refused => "it may want a client certificate (`wire.client_certificate`); or it must allow TLS 1.2 or 1.3, ECDHE (X25519, P-256 or P-384) with AES-GCM or ChaCha20, and a certificate of RSA, P-256 or P-384, not DHE, CBC or P-521 alone",
             Self::NotTls => "correct the port, or write `http://` if the server is meant to be without TLS",
             Self::ClientRefused => "name a certificate that the server knows in `wire.client_certificate`",
             Self::Other => "ask the server's owner what its log says",

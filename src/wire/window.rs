@@ -22,56 +22,52 @@ impl CallTally {
 #[derive(Debug, Clone)]
 pub(super) struct CallWindow {
     slice: Duration,
-    slices: [CallTally; SLICES],
+    /// The latest slices with calls, by number from the origin.
+    slices: Vec<(u128, CallTally)>,
     origin: Option<Instant>,
-    /// Number of the newest slice, relative to the origin.
-    newest: u128,
 }
 
 impl CallWindow {
     pub(super) fn new(length: Duration) -> Self {
         let slice = (length / SLICES as u32).max(Duration::from_millis(1));
-        Self { slice, slices: [CallTally::default(); SLICES], origin: None, newest: 0 }
+        Self { slice, slices: Vec::with_capacity(SLICES), origin: None }
     }
 
     pub(super) fn add(&mut self, now: Instant, ok: bool) {
+        self.origin.get_or_insert(now);
         let number = self.number(now);
-        self.forget_before(number);
-        let slice = &mut self.slices[(self.newest % SLICES as u128) as usize];
-        slice.calls += 1;
-        slice.failed += u32::from(!ok);
+        self.slices.retain(|(old, _)| is_recent(*old, number));
+        if self.slices.last().is_none_or(|(newest, _)| *newest < number) {
+            self.slices.push((number, CallTally::default()));
+        }
+        // A call that is judged late counts in the newest slice.
+        if let Some((_, slice)) = self.slices.last_mut() {
+            slice.calls += 1;
+            slice.failed += u32::from(!ok);
+        }
     }
 
     pub(super) fn tally(&self, now: Instant) -> CallTally {
-        let mut window = self.clone();
-        let number = window.number(now);
-        window.forget_before(number);
-        window.slices.iter().fold(CallTally::default(), |sum, slice| CallTally {
+        let number = self.number(now);
+        let recent = self.slices.iter().filter(|(old, _)| is_recent(*old, number));
+        recent.fold(CallTally::default(), |sum, (_, slice)| CallTally {
             calls: sum.calls + slice.calls,
             failed: sum.failed + slice.failed,
         })
     }
 
     pub(super) fn clear(&mut self) {
-        self.slices = [CallTally::default(); SLICES];
+        self.slices.clear();
     }
 
-    fn number(&mut self, now: Instant) -> u128 {
-        let origin = *self.origin.get_or_insert(now);
-        now.saturating_duration_since(origin).as_nanos() / self.slice.as_nanos()
+    fn number(&self, now: Instant) -> u128 {
+        let passed = self.origin.map(|origin| now.saturating_duration_since(origin));
+        passed.unwrap_or_default().as_nanos() / self.slice.as_nanos()
     }
+}
 
-    /// Advances the newest slice to `number`, never backwards.
-    fn forget_before(&mut self, number: u128) {
-        let passed = number.saturating_sub(self.newest).min(SLICES as u128);
-        for step in 1..=passed {
-            self.slices[((self.newest + step) % SLICES as u128) as usize] = CallTally::default();
-        }
-        if passed == SLICES as u128 {
-            self.clear();
-        }
-        self.newest = self.newest.max(number);
-    }
+fn is_recent(old: u128, number: u128) -> bool {
+    old + SLICES as u128 > number
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! All attributes of a lead as data, for the rules of partners.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::attribute_value::{AttributeKind, AttributeValue};
@@ -21,9 +20,6 @@ pub struct Attribute {
 
 static ALL: LazyLock<Vec<Attribute>> = LazyLock::new(Lead::attributes);
 
-static BY_PATH: LazyLock<HashMap<&'static str, &'static Attribute>> =
-    LazyLock::new(|| Attribute::all().iter().map(|attribute| (attribute.path, attribute)).collect());
-
 impl Attribute {
     /// Lists all attributes in the order of the specification.
     pub fn all() -> &'static [Self] {
@@ -32,7 +28,7 @@ impl Attribute {
 
     /// Finds the attribute at `path`.
     pub fn named(path: &str) -> Option<&'static Self> {
-        BY_PATH.get(path).copied()
+        ALL.iter().find(|attribute| attribute.path == path)
     }
 
     /// Whether operators see the value only on request: values that identify a person, and all texts and

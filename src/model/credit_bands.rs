@@ -16,40 +16,25 @@ pub enum CreditBands {
 }
 
 impl CreditBands {
-    const EXCELLENT_FROM: i32 = 720;
-    const GOOD_FROM: i32 = 660;
-    /// The lowest FICO score, where `poor` begins.
-    const POOR_FROM: i32 = 300;
-
-    const fn fair_from(self) -> i32 {
-        match self {
+    /// The ratings that stand for scores, the best first, each with its lowest FICO score.
+    pub const fn lowest_scores(self) -> [(ProvidedCreditRating, i32); 4] {
+        use ProvidedCreditRating::{Excellent, Fair, Good, Poor};
+        let fair_from = match self {
             Self::Current => 620,
             Self::V1 => 600,
-        }
+        };
+        [(Excellent, 720), (Good, 660), (Fair, fair_from), (Poor, 300)]
     }
 
     /// The rating of a score.
-    pub const fn rating(self, score: i32) -> ProvidedCreditRating {
-        if score >= Self::EXCELLENT_FROM {
-            ProvidedCreditRating::Excellent
-        } else if score >= Self::GOOD_FROM {
-            ProvidedCreditRating::Good
-        } else if score >= self.fair_from() {
-            ProvidedCreditRating::Fair
-        } else {
-            ProvidedCreditRating::Poor
-        }
+    pub fn rating(self, score: i32) -> ProvidedCreditRating {
+        let found = self.lowest_scores().into_iter().find(|(_, lowest)| score >= *lowest);
+        found.map_or(ProvidedCreditRating::Poor, |(rating, _)| rating)
     }
 
     /// The lowest score of a rating; `None` without credit history.
-    pub const fn lowest_score(self, rating: ProvidedCreditRating) -> Option<i32> {
-        match rating {
-            ProvidedCreditRating::Excellent => Some(Self::EXCELLENT_FROM),
-            ProvidedCreditRating::Good => Some(Self::GOOD_FROM),
-            ProvidedCreditRating::Fair => Some(self.fair_from()),
-            ProvidedCreditRating::Poor => Some(Self::POOR_FROM),
-            ProvidedCreditRating::Limited | ProvidedCreditRating::Unknown => None,
-        }
+    pub fn lowest_score(self, rating: ProvidedCreditRating) -> Option<i32> {
+        self.lowest_scores().into_iter().find(|(known, _)| *known == rating).map(|(_, lowest)| lowest)
     }
 }
 

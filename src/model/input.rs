@@ -297,14 +297,6 @@ impl<'de, T: FromInput> Visitor<'de> for InputSeed<T> {
         if self.may_be_absent { Ok(None) } else { Err(E::custom(fault())) }
     }
 
-    fn visit_none<E: de::Error>(self) -> Result<Option<T>, E> {
-        self.visit_unit()
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<T>, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Option<T>, E> {
         if self.may_be_absent && is_blank(text) { Ok(None) } else { scalar(Scalar::Text(text)) }
     }

@@ -21,30 +21,15 @@ fn shows_nothing(letter: char) -> bool {
         | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}')
 }
 
+/// Characters that look like an apostrophe.
+const QUOTES: &str = "\u{2018}\u{2019}\u{201b}\u{2c8}\u{2ca}\u{2cb}\u{55a}\u{5f3}\u{1fbd}\u{1fbf}\u{1fef}\u{1ffd}\u{1ffe}\u{2032}\u{2035}\u{a78b}\u{a78c}\u{b4}`";
+
 /// The character on a keyboard that looks the same.
 fn usual(letter: char) -> char {
     match letter {
         '\u{2010}'..='\u{2015}' | '\u{2043}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' => '-',
-        '\u{2018}'
-        | '\u{2019}'
-        | '\u{201b}'
-        | '\u{2b9}'..='\u{2bf}'
-        | '\u{2c8}'
-        | '\u{2ca}'
-        | '\u{2cb}'
-        | '\u{55a}'
-        | '\u{5f3}'
-        | '\u{1fbd}'
-        | '\u{1fbf}'
-        | '\u{1fef}'
-        | '\u{1ffd}'
-        | '\u{1ffe}'
-        | '\u{2032}'
-        | '\u{2035}'
-        | '\u{a78b}'
-        | '\u{a78c}'
-        | '\u{b4}'
-        | '`' => '\'',
+        '\u{2b9}'..='\u{2bf}' => '\'',
+        quote if QUOTES.contains(quote) => '\'',
         '\u{2024}' => '.',
         blank if is_blank(blank) && !blank.is_ascii() => ' ',
         other => other,

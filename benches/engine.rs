@@ -138,7 +138,8 @@ fn answers() -> Answers {
     let facts = facts(&lead);
     let fits = book.fitting(&facts);
     let answers = fits.iter().enumerate().map(|(seat, fit)| {
-        let quotes = fit.offers.iter().filter_map(|offer| fit.seat.offers[*offer].quote(&facts)).collect();
+        let quotes =
+            fit.offers.iter().filter_map(|offer| fit.seat.offers[*offer].quote(&facts, true)).collect();
         SeatAnswer { seat: seat as u16, at: 0, outcome: Outcome::Offers(quotes), cause: None }
     });
     let head = TableHeader {
@@ -185,7 +186,10 @@ fn rate_table(criterion: &mut Criterion) {
         bencher.iter(|| {
             let offers =
                 answers.fits.iter().flat_map(|fit| fit.offers.iter().map(|offer| &fit.seat.offers[*offer]));
-            offers.filter_map(|offer| offer.quote(black_box(&facts))).map(|quote| quote.score).sum::<f64>()
+            offers
+                .filter_map(|offer| offer.quote(black_box(&facts), true))
+                .map(|quote| quote.score)
+                .sum::<f64>()
         });
     });
     group.bench_function("fold_and_rank", |bencher| {

@@ -125,7 +125,7 @@ fn taken_in(
     let answers: Vec<SeatAnswer> = (0..)
         .zip(&fits)
         .map(|(seat, fit)| {
-            let offers = fit.offers.iter().filter_map(|offer| fit.seat.offers[*offer].quote(&facts));
+            let offers = fit.offers.iter().filter_map(|offer| fit.seat.offers[*offer].quote(&facts, true));
             SeatAnswer { seat, at, outcome: Outcome::Offers(offers.collect()), cause: None }
         })
         .collect();

@@ -134,10 +134,10 @@ struct BandTerms {
 impl BandTally {
     fn count(&mut self, offer: &CatalogOffer, facts: &Facts) {
         let Pricing::Loan(loan) = &offer.pricing else { return };
-        if !could_hold(&offer.rule, facts, ApplicantStanding::Ideal) {
+        if !could_hold(&offer.rule, facts, true) {
             return;
         }
-        let fits = could_hold(&offer.rule, facts, ApplicantStanding::Own);
+        let fits = could_hold(&offer.rule, facts, false);
         let ratings = facts.rating().map_or(u64::MAX, no_better_than);
         for LoanCost { ratings: of_band, apr, months } in loan.costs(facts.loan_amount()) {
             self.in_reach += 1;
@@ -199,14 +199,6 @@ fn network(institutions: &[FinancialInstitutionLoanReport]) -> Vec<LoanProbabili
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ApplicantStanding {
-    /// The best possible standing.
-    Ideal,
-    /// The person's own.
-    Own,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Improvement {
     More,
     Less,
@@ -229,18 +221,19 @@ static STANDING: LazyLock<[(Subject, Improvement); 10]> = LazyLock::new(|| {
 });
 
 /// Whether a rule could hold if the person gave more attributes. A better standing than required is accepted.
-fn could_hold(rule: &EligibilityRule, facts: &Facts, standing: ApplicantStanding) -> bool {
+/// With the best possible standing if `is_ideal`, else with the person's own.
+fn could_hold(rule: &EligibilityRule, facts: &Facts, is_ideal: bool) -> bool {
     let mut alternatives = rule.alternatives.iter();
-    alternatives.any(|conditions| conditions.iter().all(|condition| could_be_met(condition, facts, standing)))
+    alternatives.any(|conditions| conditions.iter().all(|condition| could_be_met(condition, facts, is_ideal)))
 }
 
-fn could_be_met(condition: &EligibilityCondition, facts: &Facts, standing: ApplicantStanding) -> bool {
+fn could_be_met(condition: &EligibilityCondition, facts: &Facts, is_ideal: bool) -> bool {
     use Improvement::{Less, More, Rated};
     let Some(value) = facts.get(&condition.subject) else { return true };
     let better = STANDING.iter().find(|(known, _)| *known == condition.subject).map(|(_, better)| *better);
     match (better, &condition.test, value) {
         (None, test, value) => test.accepts(value),
-        (Some(_), ..) if standing == ApplicantStanding::Ideal => true,
+        (Some(_), ..) if is_ideal => true,
         (Some(More), ConditionTest::Range { min, .. }, AttributeValue::Number(number)) => *min <= number,
         (Some(Less), ConditionTest::Range { max, .. }, AttributeValue::Number(number)) => number <= *max,
         (Some(Rated), ConditionTest::Category(wanted), AttributeValue::Category(_)) => {

@@ -32,13 +32,8 @@ pub struct Book {
     pub remarks: Vec<Fault>,
 }
 
-/// A row of the index: one alternative of the rule of a seat, or of one of its offers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct IndexRow {
-    seat: usize,
-    /// `None` for the rule of the seat itself.
-    offer: Option<usize>,
-}
+/// A row of the index: one alternative of the rule of a seat, or of one of its offers; both by position.
+type IndexRow = (usize, Option<usize>);
 
 /// A seat that fits a lead, with those of its offers that fit.
 #[derive(Debug, Clone)]
@@ -123,7 +118,7 @@ impl Book {
             let offers = seat.offers.iter().enumerate().map(|(nth, offer)| (Some(nth), &offer.rule));
             for (offer, rule) in once((None, &seat.rule)).chain(offers) {
                 for conditions in &rule.alternatives {
-                    rows.push(IndexRow { seat: position, offer });
+                    rows.push((position, offer));
                     conjunctions.push(conditions.clone());
                 }
             }
@@ -139,7 +134,7 @@ impl Book {
         let mut fits: Vec<Fit> = Vec::new();
         let mut last = None;
         self.index.search(facts, |row| {
-            let IndexRow { seat: position, offer } = self.rows[row];
+            let (position, offer) = self.rows[row];
             // The alternatives of one rule are adjacent rows; only the first that holds counts.
             if last.replace((position, offer)) == Some((position, offer)) {
                 return;

@@ -139,8 +139,10 @@ fn attribute(nth: u16) -> &'static Attribute {
 /// A lead as the rules see it at one moment.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
-    lead: &'a Lead,
-    now: DateTime<Utc>,
+    /// The lead.
+    pub lead: &'a Lead,
+    /// The moment.
+    pub now: DateTime<Utc>,
     bands: CreditBands,
     newer_values: bool,
     company: Option<Uuid>,
@@ -172,16 +174,6 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn ranked_by(self, ranked_by: Option<&'a RankedBy>) -> Self {
         Self { ranked_by, ..self }
-    }
-
-    /// The moment.
-    pub fn now(&self) -> DateTime<Utc> {
-        self.now
-    }
-
-    /// The lead.
-    pub fn lead(&self) -> &'a Lead {
-        self.lead
     }
 
     /// The value of a subject; `None` when it is not given.

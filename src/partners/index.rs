@@ -28,13 +28,19 @@ const BLOCK: usize = 512;
 /// One bit per row, in blocks; the last one may be partly used.
 type Bits = Vec<BitBlock>;
 
+/// Conditions that must all hold.
+type Conjunction = Vec<EligibilityCondition>;
+
+/// The rows with conditions on a subject, and these conditions.
+type About<'c> = [(usize, Vec<&'c EligibilityCondition>)];
+
 /// The compiled conjunctions.
 #[derive(Debug)]
 pub struct EligibilityIndex {
     columns: Vec<IndexColumn>,
     all: Bits,
     /// Per row, the conditions that its cells do not decide.
-    doubts: Vec<Vec<EligibilityCondition>>,
+    doubts: Vec<Conjunction>,
     has_doubts: bool,
 }
 
@@ -70,7 +76,7 @@ enum NamedValue {
 
 impl EligibilityIndex {
     /// Compiles one conjunction per row.
-    pub fn build(rows: &[Vec<EligibilityCondition>]) -> Self {
+    pub fn build(rows: &[Conjunction]) -> Self {
         let mut by_subject: BTreeMap<&Subject, Vec<(usize, Vec<&EligibilityCondition>)>> = BTreeMap::new();
         for (row, conditions) in rows.iter().enumerate() {
             for condition in conditions {
@@ -85,10 +91,9 @@ impl EligibilityIndex {
         let mut all = vec![BitBlock::default(); rows.len().div_ceil(BLOCK)];
         (0..rows.len()).for_each(|row| set(&mut all, row));
         let mut doubts = vec![Vec::new(); rows.len()];
-        let mut columns: Vec<IndexColumn> = by_subject
-            .into_iter()
-            .map(|(subject, about)| IndexColumn::build(subject.clone(), &about, &all, &mut doubts))
-            .collect();
+        let columns = by_subject.into_iter();
+        let columns = columns.map(|(of, about)| IndexColumn::build(of.clone(), &about, &all, &mut doubts));
+        let mut columns: Vec<IndexColumn> = columns.collect();
         columns.sort_by_key(IndexColumn::density);
         let has_doubts = doubts.iter().any(|conditions| !conditions.is_empty());
         Self { columns, all, doubts, has_doubts }
@@ -124,12 +129,7 @@ impl EligibilityIndex {
 }
 
 impl IndexColumn {
-    fn build(
-        subject: Subject,
-        about: &[(usize, Vec<&EligibilityCondition>)],
-        all: &[BitBlock],
-        doubts: &mut [Vec<EligibilityCondition>],
-    ) -> Self {
+    fn build(subject: Subject, about: &About<'_>, all: &[BitBlock], doubts: &mut [Conjunction]) -> Self {
         let mut free: Bits = all.to_vec();
         for (row, _) in about {
             *word_of(&mut free, *row) &= !bit_of(*row);
@@ -255,11 +255,7 @@ impl NamedValue {
 }
 
 /// Cells of a numeric column, coarse where the rules name too many bounds.
-fn stretches(
-    about: &[(usize, Vec<&EligibilityCondition>)],
-    free: &[BitBlock],
-    doubts: &mut [Vec<EligibilityCondition>],
-) -> ColumnCells {
+fn stretches(about: &About<'_>, free: &[BitBlock], doubts: &mut [Conjunction]) -> ColumnCells {
     let mut bounds: Vec<f64> = Vec::new();
     for condition in about.iter().flat_map(|(_, conditions)| conditions) {
         match condition.test.named() {
@@ -306,11 +302,7 @@ fn stretches(
     ColumnCells::Stretches { bounds, cells }
 }
 
-fn members(
-    about: &[(usize, Vec<&EligibilityCondition>)],
-    free: &[BitBlock],
-    doubts: &mut [Vec<EligibilityCondition>],
-) -> ColumnCells {
+fn members(about: &About<'_>, free: &[BitBlock], doubts: &mut [Conjunction]) -> ColumnCells {
     let (mut wanting, mut refusing) = (HashMap::new(), HashMap::new());
     let mut indifferent = free.to_vec();
     for (row, conditions) in about {

@@ -123,7 +123,7 @@ impl RequestOffers {
 
 pub(super) fn catalog_answer(seat: &Seat, offers: &[usize], most: usize, question: &LeadQuestion) -> Outcome {
     let facts = question.facts();
-    let quotes = offers.iter().filter_map(|offer| seat.offers[*offer].quote(&facts));
+    let quotes = offers.iter().filter_map(|offer| seat.offers[*offer].quote(&facts, true));
     let quotes = best(seat, quotes.collect(), most);
     if quotes.is_empty() { Outcome::NoOffers(NoOfferReason::Declined) } else { Outcome::Offers(quotes) }
 }

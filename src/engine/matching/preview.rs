@@ -59,7 +59,7 @@ fn best<'a>(fit: &'a Fit, facts: &Facts, budget: Option<i64>, most: usize) -> Ve
     let deposits = |offer: &CatalogOffer| offer.minimum_deposit().zip(budget);
     let affordable = |offer: &&CatalogOffer| deposits(offer).is_none_or(|(least, most)| least <= most as f64);
     let offers = fit.offers.iter().map(|offer| &fit.seat.offers[*offer]).filter(affordable);
-    let mut quoted: Vec<_> = offers.filter_map(|offer| Some((offer, offer.preview(facts)?))).collect();
+    let mut quoted: Vec<_> = offers.filter_map(|offer| Some((offer, offer.quote(facts, false)?))).collect();
     quoted.sort_by(|(_, one), (_, two)| two.score.total_cmp(&one.score));
     quoted.truncate(most);
     quoted

@@ -109,7 +109,7 @@ fn seat(book: &Book, facts: &Facts, most: usize, against: &mut [Vec<EligibilityO
     // A lead without a uuid may draw the places of any other.
     let lead = facts.uuid.unwrap_or_default();
     let judge = |seats: &[&Seat]| verdicts(seats, most, lead, vec![None; seats.len()]);
-    let wants_loans = facts.lead().asks_for(ProductType::Loan);
+    let wants_loans = facts.lead.asks_for(ProductType::Loan);
     let SeatingPlan { fits, mut kept_out } = SeatingPlan::new(fits.collect(), wants_loans, most, lead, judge);
 
     let (held, mut asked): (Vec<Fit>, Vec<Fit>) =
@@ -138,7 +138,7 @@ fn against(
     at: Option<DateTime<Utc>>,
     counted: &dyn Fn(&Seat) -> Option<EligibilityObjection>,
 ) -> Vec<EligibilityObjection> {
-    let wanted = facts.lead().asks_for(seat.product_type);
+    let wanted = facts.lead.asks_for(seat.product_type);
     let mut against_seat = Vec::new();
     if seat.paused {
         against_seat.push(EligibilityObjection::new(NOT_PAUSED, "paused in its file"));
@@ -167,7 +167,7 @@ fn against(
         }
         against_seat.extend(unmet);
     } else {
-        let asked_for = facts.lead().product_types.iter().flatten();
+        let asked_for = facts.lead.product_types.iter().flatten();
         let names: Vec<&str> = asked_for.map(|product| product.as_str()).collect();
         let asks = format!("a lead that asks for {}", seat.product_type);
         against_seat.push(EligibilityObjection::new(asks, names.join(", ")));
@@ -177,7 +177,7 @@ fn against(
 
 impl SeatJudgement {
     fn of(seat: &Arc<Seat>, facts: &Facts, refusals: Vec<EligibilityObjection>) -> Self {
-        let wanted = facts.lead().asks_for(seat.product_type);
+        let wanted = facts.lead.asks_for(seat.product_type);
         let offers = if wanted { &seat.offers[..] } else { &[] };
         Self {
             seat: Arc::clone(seat),
@@ -202,7 +202,7 @@ impl OfferJudgement {
         let mut refusals = refusals(&offer.rule, facts);
         let is_met = refusals.is_empty() && against_seat.is_empty();
         refusals.retain(|refusal| !against_seat.contains(refusal));
-        let quote = (is_met && seat.http.is_none()).then(|| offer.quote(facts));
+        let quote = (is_met && seat.http.is_none()).then(|| offer.quote(facts, true));
         let has_no_band = matches!(quote, Some(None));
         if has_no_band {
             let wanted = "a band of terms for this rating, amount and term";

@@ -1,7 +1,6 @@
 //! A partner's callback in a case: its signature and the expected result. The simulator uses it, too.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use hyper::HeaderMap;
 use hyper::header::{HeaderName, HeaderValue};
@@ -10,6 +9,7 @@ use serde::Deserialize;
 
 use crate::http::expression::{Expression, text};
 use offerd_base::declaration::{did_you_mean, nearest};
+use offerd_base::worded;
 
 /// The variables of a recipe: body and other headers of the call, the time, and shared secrets.
 const KNOWN: [&str; 4] = ["body", "header", "now", "secret"];
@@ -25,19 +25,22 @@ pub struct CaseCallback {
     pub(super) expect: CallbackOutcome,
 }
 
-/// The result of a callback, as `offerd_callbacks_total` labels it.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum CallbackOutcome {
+worded! {
+    /// The result of a callback.
+    #[derive(Default, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub(super) enum CallbackOutcome;
+    /// Its label in `offerd_callbacks_total`.
+    fn label;
     /// Accepted as the answer.
     #[default]
-    Taken,
+    Taken "taken";
     /// Not signed as the partner file requires.
-    Unsigned,
+    Unsigned "unsigned";
     /// Signed, but unreadable.
-    Unreadable,
+    Unreadable "unreadable";
     /// A repetition of an accepted one.
-    Again,
+    Again "again";
 }
 
 /// `sign`: expressions of the mapping language, as in `verify`.
@@ -82,11 +85,8 @@ impl TryFrom<String> for SignExpression {
         for variable in expression.variables() {
             let first = variable.split('.').next().unwrap_or_default();
             if !KNOWN.contains(&first) {
-                let hint = did_you_mean(nearest(first, KNOWN));
-                return Err(format!(
-                    "uses `{first}`, which is unknown here; known: {}{hint}",
-                    KNOWN.join(", ")
-                ));
+                let (known, hint) = (KNOWN.join(", "), did_you_mean(nearest(first, KNOWN)));
+                return Err(format!("uses `{first}`, which is unknown here; known: {known}{hint}"));
             }
         }
         Ok(Self(std::sync::Arc::new(expression)))
@@ -158,46 +158,24 @@ impl Sign {
         now: &str,
         keys: SignKeys<'_>,
     ) -> Result<String, String> {
-        let mut secret = BTreeMap::new();
-        for name in recipe.secrets() {
-            let own = self
-                .secrets
-                .get(&name)
-                .filter(|_| !(name == OF_THE_CASE && matches!(keys, SignKeys::Masked)));
+        let (mut secret, variables) = (BTreeMap::new(), recipe.0.variables());
+        for name in variables.iter().filter_map(|name| name.strip_prefix("secret.")) {
+            let is_shown = name != OF_THE_CASE || matches!(keys, SignKeys::Of(_));
+            let own = self.secrets.get(name).filter(|_| is_shown);
             let value = match (own, keys) {
                 (Some(own), _) => own.clone(),
                 (None, SignKeys::Masked) => "***".to_owned(),
-                (None, SignKeys::Of(given)) => given.get(&name).cloned().ok_or_else(|| {
-                    format!(
-                        "`{key}` uses `secret.{name}`, which neither `sign.secrets` nor `[secrets]` of \
-                        sandbox.toml defines"
-                    )
+                (None, SignKeys::Of(given)) => given.get(name).cloned().ok_or_else(|| {
+                    let places = "neither `sign.secrets` nor `[secrets]` of sandbox.toml defines";
+                    format!("`{key}` uses `secret.{name}`, which {places}")
                 })?,
             };
-            secret.insert(name, value);
+            secret.insert(name.to_owned(), value);
         }
         let header = crate::http::answer::texts_of(headers);
         let body = String::from_utf8_lossy(body);
         let context: Mapped = minijinja::context! { header, body, now, secret };
         let made = recipe.0.run(&context).map_err(|error| format!("`{key}`: {}", error.detail))?;
         text(&made).ok_or_else(|| format!("`{key}` gives nothing"))
-    }
-}
-
-impl SignExpression {
-    fn secrets(&self) -> Vec<String> {
-        let variables = self.0.variables().into_iter();
-        variables.filter_map(|name| Some(name.strip_prefix("secret.")?.to_owned())).collect()
-    }
-}
-
-impl fmt::Display for CallbackOutcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Taken => "taken",
-            Self::Unsigned => "unsigned",
-            Self::Unreadable => "unreadable",
-            Self::Again => "again",
-        })
     }
 }

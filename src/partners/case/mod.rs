@@ -19,7 +19,6 @@
 //! and `{ask_uuid}`, the callback address is `{callback_url}`, and a `nonce` is all zeros. The time is noon
 //! of 2026-11-21, UTC. Every offer of the file counts as eligible.
 
-mod call;
 mod callback;
 mod expected;
 mod trial;
@@ -33,10 +32,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use uuid::Uuid;
 
-pub use self::call::CaseCall;
 pub use self::callback::{CaseCallback, Sign, SignKeys};
 use self::expected::CaseExpectation;
-pub use self::expected::Response;
+pub use self::expected::{CaseCall, Response};
 use self::trial::Trial;
 use crate::http::{AskContext, Given};
 use crate::{Book, Facts, Seat};

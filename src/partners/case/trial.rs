@@ -5,9 +5,12 @@ use super::expected::{CaseExpectation, Response};
 use super::{CALLBACK, CaseExchange, NOON, RATE_TABLE};
 use crate::catalog::CatalogOffer;
 use crate::http::{
-    AnswerReading, Answered, Given, HttpSource, MappingError, NextCall, PartnerExchange, Received, Secrets,
+    AnswerReading, Answered, Given, HttpSource, MappingResult, NextCall, PartnerExchange, Received, Secrets,
 };
 use crate::{Facts, Seat};
+
+/// The reading of the last answer; `None` before it.
+type LastReading = Option<MappingResult<AnswerReading>>;
 
 pub(super) struct Trial<'a> {
     seat: &'a Seat,
@@ -22,7 +25,7 @@ pub(super) struct Trial<'a> {
     /// Whether another call must follow the last answer.
     goes_on: bool,
     /// The reading of the last answer.
-    reading: Option<Result<AnswerReading, MappingError>>,
+    reading: LastReading,
     /// Differences from the expectations.
     pub(super) wrong: Vec<String>,
 }
@@ -101,12 +104,13 @@ impl<'a> Trial<'a> {
             (headers, body) = sign.signed((&headers, &body), NOON, SignKeys::Masked)?;
         }
         let received = Received { status, headers: &headers, body: &body };
-        let signed = self.source.verified(&headers, &body, (NOON, Secrets::Masked));
+        let signed = self.source.verified(&headers, &body, NOON, Secrets::Masked);
         let found = self.found(signed.as_ref().is_ok_and(|signed| *signed), received);
         let before = self.wrong.len();
         if found != callback.expect {
             let unreadable = self.unreadable(received).filter(|_| found == CallbackOutcome::Unreadable);
-            self.wrong.push(format!("callback: expected {}, found {found}", callback.expect));
+            let (expected, found) = (callback.expect.label(), found.label());
+            self.wrong.push(format!("callback: expected {expected}, found {found}"));
             self.wrong.extend(signed.err().map(|error| error.in_full()).into_iter().chain(unreadable));
         } else if found == CallbackOutcome::Taken && self.source.awaited(&self.exchange).is_none() {
             self.wrong.push("no callback is awaited here".to_owned());
@@ -152,11 +156,7 @@ impl<'a> Trial<'a> {
     }
 
     /// The reading of an answer; `None` if another call must follow.
-    fn meaning(
-        &self,
-        exchange: &mut PartnerExchange,
-        received: Received<'_>,
-    ) -> Option<Result<AnswerReading, MappingError>> {
+    fn meaning(&self, exchange: &mut PartnerExchange, received: Received<'_>) -> LastReading {
         let offers: Vec<&CatalogOffer> = self.seat.offers.iter().collect();
         match self.source.take(exchange, received, self.given) {
             Ok(NextCall::Call | NextCall::Bid(_) | NextCall::Again(_)) => None,

@@ -27,7 +27,7 @@ const SUB_TYPES: &[ProductSubType] =
 const DECIDED: [&str; 3] = ["preQualified", "preApproved", "preSelected"];
 
 pub(super) fn declared(offer: &Offer, check: &mut Checker) -> Option<CatalogCard> {
-    check.sub_type(offer.sub_type, SUB_TYPES);
+    check.sub_type(offer, SUB_TYPES);
     check.given("card", offer.card.is_some());
     check.between("pre_select_from_score", offer.pre_select_from_score.map(f64::from), 300.0, 850.0);
     let details = check.card(offer.card.as_ref()?, &DECIDED)?;
@@ -83,7 +83,7 @@ impl CatalogCard {
         if self.purposes == 0 {
             return 1.0;
         }
-        let asked = facts.lead().credit_card_information.iter().flat_map(|card| &card.card_purposes);
+        let asked = facts.lead.credit_card_information.iter().flat_map(|card| &card.card_purposes);
         let asked = asked.flatten().fold(0_u64, |all, purpose| all | 1 << purpose.ordinal());
         let wanted = f64::from(asked.count_ones());
         if asked == 0 { 1.0 } else { f64::from((asked & self.purposes).count_ones()) / wanted }
@@ -92,12 +92,10 @@ impl CatalogCard {
 
 /// Whether the lead has what personalised cards require: name, address, income and date of birth.
 fn knows_person(facts: &Facts) -> bool {
-    let person = facts.lead().personal_information.as_ref();
-    facts.lead().financial_information.as_ref().and_then(|financial| financial.annual_income).is_some()
+    let person = facts.lead.personal_information.as_ref();
+    facts.lead.financial_information.as_ref().and_then(|financial| financial.annual_income).is_some()
         && person.is_some_and(|person| {
-            person.first_name.is_some()
-                && person.last_name.is_some()
-                && person.address1.is_some()
-                && person.date_of_birth.is_some()
+            let texts = [&person.first_name, &person.last_name, &person.address1];
+            texts.into_iter().all(Option::is_some) && person.date_of_birth.is_some()
         })
 }

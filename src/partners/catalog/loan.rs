@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::declared::{Firmness, Offer};
+use super::super::declared::{Band, Firmness, Offer};
 use super::super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule};
 use super::super::facts::{Facts, Subject};
 use super::super::finance;
@@ -32,16 +32,11 @@ pub struct Loan {
 
 const DAYS_A_MONTH: u32 = 30;
 
+#[rustfmt::skip]
 const SUB_TYPES: &[ProductSubType] = &[
-    ProductSubType::PersonalLoan,
-    ProductSubType::SecuredLoan,
-    ProductSubType::StudentLoanRefinance,
-    ProductSubType::CoApplicantLoan,
-    ProductSubType::LineOfCredit,
-    ProductSubType::AutomobileRefinance,
-    ProductSubType::HomeEquityLineOfCredit,
-    ProductSubType::InstallmentLoans,
-    ProductSubType::BuyNowPayLater,
+    ProductSubType::PersonalLoan, ProductSubType::SecuredLoan, ProductSubType::StudentLoanRefinance,
+    ProductSubType::CoApplicantLoan, ProductSubType::LineOfCredit, ProductSubType::AutomobileRefinance,
+    ProductSubType::HomeEquityLineOfCredit, ProductSubType::InstallmentLoans, ProductSubType::BuyNowPayLater,
     ProductSubType::CashAdvance,
 ];
 
@@ -53,8 +48,8 @@ const SECURED: &[ProductSubType] = &[
 
 pub(super) fn declared(offer: &Offer, figures: FiguresSource, check: &mut Checker) -> Vec<Loan> {
     let priced = figures == FiguresSource::Catalog;
-    let sub_type = check.sub_type(offer.sub_type, SUB_TYPES);
-    let amount = check.range("amount", offer.amount, 1.0, 10_000_000.0);
+    let sub_type = check.sub_type(offer, SUB_TYPES);
+    let amount = check.range("amount", offer.amount, (1.0, 10_000_000.0));
     let unit = offer.term_unit.unwrap_or(TermUnit::Month);
     check.given("apr_type", offer.apr_type.is_some());
     check.filled("terms", !offer.terms.is_empty());
@@ -73,8 +68,9 @@ pub(super) fn declared(offer: &Offer, figures: FiguresSource, check: &mut Checke
 
     let bands = check.bands(&offer.bands, amount.unwrap_or_default(), true);
     let of_term = |term: i32| -> Vec<TermsBand> {
-        let of_term = |terms: &Option<Vec<i32>>| terms.as_ref().is_none_or(|terms| terms.contains(&term));
-        bands.iter().filter(|(_, terms)| of_term(terms)).map(|(band, _)| *band).collect()
+        let is_of_term = |declared: &Band| declared.terms.as_ref().is_none_or(|terms| terms.contains(&term));
+        let of_term = offer.bands.iter().zip(&bands).filter(|(declared, _)| is_of_term(declared));
+        of_term.map(|(_, band)| *band).collect()
     };
     for term in offer.terms.iter().filter(|term| !bands.is_empty() && of_term(**term).is_empty()) {
         check.at("terms", format!("{term} is in none of the bands"));
@@ -109,16 +105,14 @@ impl Loan {
         }
         conditions.push(EligibilityCondition::or_missing(purpose, ConditionTest::Category(!student)));
         if self.sub_type == ProductSubType::CoApplicantLoan {
-            conditions.extend(
-                [
-                    "coApplicantInformation.firstName",
-                    "coApplicantInformation.lastName",
-                    "coApplicantInformation.dateOfBirth",
-                    "coApplicantInformation.streetAddress1",
-                    "coApplicantInformation.annualIncome",
-                ]
-                .map(present),
-            );
+            let required = [
+                "coApplicantInformation.firstName",
+                "coApplicantInformation.lastName",
+                "coApplicantInformation.dateOfBirth",
+                "coApplicantInformation.streetAddress1",
+                "coApplicantInformation.annualIncome",
+            ];
+            conditions.extend(required.map(present));
         }
         EligibilityRule::always().and_all(&conditions)
     }

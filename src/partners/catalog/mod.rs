@@ -195,23 +195,14 @@ impl CatalogOffer {
         }
     }
 
-    /// Prices the offer for a lead; `None` when the lead fits the rule but none of the bands.
-    pub fn quote(&self, facts: &Facts) -> Option<Quote> {
-        self.quote_to(facts, true)
-    }
-
-    /// Prices the offer as static, without personal firmness, for anyone like the lead.
-    pub fn preview(&self, facts: &Facts) -> Option<Quote> {
-        self.quote_to(facts, false)
-    }
-
     /// Minimum deposit of a savings product, dollars.
     pub fn minimum_deposit(&self) -> Option<f64> {
         if let Pricing::Savings(savings) = &self.pricing { Some(savings.minimum_deposit) } else { None }
     }
 
-    /// Prices the offer; the quote `may_be_personal`: pre-qualified, pre-approved or pre-selected.
-    fn quote_to(&self, facts: &Facts, may_be_personal: bool) -> Option<Quote> {
+    /// Prices the offer for a lead; `None` when the lead fits the rule but none of the bands. The quote
+    /// `may_be_personal`: pre-qualified, pre-approved or pre-selected; else it is for anyone like the lead.
+    pub fn quote(&self, facts: &Facts, may_be_personal: bool) -> Option<Quote> {
         self.pricing.quote(facts, may_be_personal).map(|quoted| self.scored(facts, self, quoted))
     }
 
@@ -219,8 +210,8 @@ impl CatalogOffer {
     fn scored(&self, facts: &Facts, said: &Self, (mut terms, suitability, amount): Quoted) -> Quote {
         let payout = said.payout.dollars(amount);
         terms.pay(payout);
-        let place =
-            OfferKey { product_type: self.product_type, partner: &self.identity.key, offer: self.key() };
+        let (product_type, partner) = (self.product_type, &self.identity.key);
+        let place = OfferKey { product_type, partner, offer: self.key() };
         let merits = Merits {
             place,
             payout_on: said.payout.on,
@@ -237,19 +228,14 @@ impl CatalogOffer {
 }
 
 /// The pricings of a declared offer, one per term. Empty when it has faults; the checker collects them.
-fn variants(
-    offer: &Offer,
-    product: ProductType,
-    figures: FiguresSource,
-    check: &mut Checker,
-) -> Vec<Pricing> {
+fn variants(offer: &Offer, kind: ProductType, figures: FiguresSource, check: &mut Checker) -> Vec<Pricing> {
     use Pricing::{Card, Loan, Mortgage, Savings, Special};
-    match product {
+    match kind {
         ProductType::Loan => loan::declared(offer, figures, check).into_iter().map(Loan).collect(),
         ProductType::CreditCard => Vec::from_iter(card::declared(offer, check).map(Card)),
         ProductType::Mortgage => Vec::from_iter(mortgage::declared(offer, figures, check).map(Mortgage)),
         ProductType::Savings => Vec::from_iter(savings::declared(offer, figures, check).map(Savings)),
-        _ => Vec::from_iter(special::declared(offer, product, check).map(Special)),
+        _ => Vec::from_iter(special::declared(offer, kind, check).map(Special)),
     }
 }
 
@@ -387,11 +373,8 @@ fn standing(facts: &Facts, band: &TermsBand) -> f64 {
     let Some(score) = facts.credit_score() else { return 0.0 };
     let spans = SCORE_SPANS.iter().filter(|(rating, _, _)| band.ratings >> rating.ordinal() & 1 == 1);
     let (low, high) = spans.fold((850, 300), |(low, high), (_, from, to)| (low.min(*from), high.max(*to)));
-    if low >= high {
-        0.0
-    } else {
-        ((f64::from(score) - f64::from(low)) / f64::from(high - low)).clamp(0.0, 1.0)
-    }
+    let place = (f64::from(score) - f64::from(low)) / f64::from(high - low);
+    if low >= high { 0.0 } else { place.clamp(0.0, 1.0) }
 }
 
 /// The score range of each rating (FICO ends at 850).

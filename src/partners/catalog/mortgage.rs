@@ -33,8 +33,8 @@ const SUB_TYPES: &[ProductSubType] = &[ProductSubType::Purchase, ProductSubType:
 const NEAR_PAR: f64 = 0.125;
 
 pub(super) fn declared(offer: &Offer, figures: FiguresSource, check: &mut Checker) -> Option<Mortgage> {
-    let sub_type = check.sub_type(offer.sub_type, SUB_TYPES);
-    let amount = check.range("amount", offer.amount, 1.0, 100_000_000.0);
+    let sub_type = check.sub_type(offer, SUB_TYPES);
+    let amount = check.range("amount", offer.amount, (1.0, 100_000_000.0));
     check.given("loan_type", offer.loan_type.is_some());
     check.filled("bands", !offer.bands.is_empty() || figures == FiguresSource::Partner);
     check.given("reference_amount", offer.reference_amount.is_some());
@@ -46,7 +46,7 @@ pub(super) fn declared(offer: &Offer, figures: FiguresSource, check: &mut Checke
         amount: amount?,
         reference_amount: f64::from(offer.reference_amount?),
         closing_costs: offer.closing_costs.unwrap_or(0.0),
-        bands: bands.into_iter().map(|(band, _)| band).collect(),
+        bands,
     })
 }
 

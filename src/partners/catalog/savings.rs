@@ -25,25 +25,21 @@ pub struct Savings {
     bands: Vec<TermsBand>,
 }
 
+#[rustfmt::skip]
 const SUB_TYPES: &[ProductSubType] = &[
-    ProductSubType::SavingsAccount,
-    ProductSubType::MoneyMarketAccount,
-    ProductSubType::CertificateOfDeposit,
-    ProductSubType::IndividualRetirementAccount,
-    ProductSubType::CashManagementAccount,
-    ProductSubType::HighInterestChecking,
-    ProductSubType::Checking,
+    ProductSubType::SavingsAccount, ProductSubType::MoneyMarketAccount, ProductSubType::CertificateOfDeposit,
+    ProductSubType::IndividualRetirementAccount, ProductSubType::CashManagementAccount,
+    ProductSubType::HighInterestChecking, ProductSubType::Checking,
 ];
 
 pub(super) fn declared(offer: &Offer, figures: FiguresSource, check: &mut Checker) -> Option<Savings> {
-    check.sub_type(offer.sub_type, SUB_TYPES);
+    check.sub_type(offer, SUB_TYPES);
     check.given("compounding", offer.compounding.is_some());
     check.given("minimum_deposit", offer.minimum_deposit.is_some());
     check.filled("bands", !offer.bands.is_empty() || figures == FiguresSource::Partner);
     new_details(offer, check);
     check.given("effective_as_of", offer.effective_as_of.is_some());
-    let bands =
-        check.bands(&offer.bands, (0.0, f64::INFINITY), false).into_iter().map(|(band, _)| band).collect();
+    let bands = check.bands(&offer.bands, (0.0, f64::INFINITY), false);
     Some(Savings { compounding: offer.compounding?, minimum_deposit: offer.minimum_deposit?, bands })
 }
 

@@ -26,7 +26,7 @@ pub(super) fn declared(offer: &Offer, product_type: ProductType, check: &mut Che
     check.given("name", offer.name.is_some());
     check.given("description", offer.description.is_some());
     let sub_type = match product_type {
-        ProductType::LifeInsurance => Some(check.sub_type(offer.sub_type, LIFE)?),
+        ProductType::LifeInsurance => Some(check.sub_type(offer, LIFE)?),
         _ => offer.sub_type,
     };
     if product_type != ProductType::LifeInsurance && offer.policy.is_some() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::check::checker::PartnerFileChecker;
-use crate::declared::{self, Eligibility};
+use crate::declared::{DeclaredCondition, Eligibility};
 use crate::eligibility::{
     ConditionTest, EligibilityCondition, EligibilityRule, MAX_ALTERNATIVES, days, too_many,
 };
@@ -21,6 +21,9 @@ pub(super) const NO_ATTRIBUTE: &str = "is not an attribute of a lead";
 const SCORE: &str = "creditInformation.providedNumericCreditScore";
 
 const IS_EMPTY: &str = "is empty, so it means nothing";
+
+/// The values of an operator.
+type Listed = Option<Vec<String>>;
 
 impl PartnerFileChecker<'_> {
     /// Checks the required attributes.
@@ -82,11 +85,7 @@ impl PartnerFileChecker<'_> {
         subject
     }
 
-    fn condition(
-        &mut self,
-        subject: Subject,
-        declared: &declared::DeclaredCondition,
-    ) -> Vec<EligibilityCondition> {
+    fn condition(&mut self, subject: Subject, declared: &DeclaredCondition) -> Vec<EligibilityCondition> {
         let (kind, zipcode) = (subject.kind(), subject.zipcode());
         let wanted: Vec<&str> = words_for(kind, zipcode.is_some()).collect();
         let before = self.count();
@@ -100,18 +99,15 @@ impl PartnerFileChecker<'_> {
         let or_missing = declared.or_missing;
         let tests = tests.into_iter().map(|test| (subject.clone(), test));
         let begins = begins.into_iter().filter_map(|test| Some((zipcode.clone()?, test)));
-        tests
-            .chain(begins)
-            .map(|(subject, test)| EligibilityCondition { subject, test, or_missing })
-            .collect()
+        let tests = tests.chain(begins);
+        tests.map(|(subject, test)| EligibilityCondition { subject, test, or_missing }).collect()
     }
 
     /// The tests of a declared condition on the value as a whole.
-    fn tests(&mut self, subject: &Subject, declared: &declared::DeclaredCondition) -> Vec<ConditionTest> {
+    fn tests(&mut self, subject: &Subject, declared: &DeclaredCondition) -> Vec<ConditionTest> {
         let kind = subject.kind();
-        let declared::DeclaredCondition { r#in, not_in, any_of, none_of, .. } = declared;
-        let mut tests: Vec<ConditionTest> =
-            declared.present.then_some(ConditionTest::Present).into_iter().collect();
+        let DeclaredCondition { r#in, not_in, any_of, none_of, .. } = declared;
+        let mut tests = Vec::from_iter(declared.present.then_some(ConditionTest::Present));
         match kind {
             AttributeKind::Category(_) | AttributeKind::Text | AttributeKind::Uuid => {
                 tests.extend(self.one_of("in", r#in, kind));
@@ -153,16 +149,14 @@ impl PartnerFileChecker<'_> {
     }
 
     /// Reports a condition that no lead meets, or that every lead meets.
-    fn contradictions(&mut self, tests: &[ConditionTest], declared: &declared::DeclaredCondition) {
+    fn contradictions(&mut self, tests: &[ConditionTest], declared: &DeclaredCondition) {
         let of = declared;
         for (wanted, values, refused, others) in [
             ("in", &of.r#in, "not_in", &of.not_in),
             ("any_of", &of.any_of, "none_of", &of.none_of),
             ("prefix_in", &of.prefix_in, "prefix_not_in", &of.prefix_not_in),
         ] {
-            let is_in = |one: &&String| {
-                values.iter().flatten().any(|value| value.to_lowercase() == one.to_lowercase())
-            };
+            let is_in = |one: &&String| values.iter().flatten().any(|value| same_text(value, one));
             if let Some(both) = others.iter().flatten().find(is_in) {
                 self.at(refused, format!("has `{both}`, which `{wanted}` has too; leave it out of one"));
             } else if tests.contains(&ConditionTest::Category(0)) && others.is_some() {
@@ -183,8 +177,8 @@ impl PartnerFileChecker<'_> {
     }
 
     /// The tests of a declared condition on the prefix of a zipcode.
-    fn prefixes(&mut self, declared: &declared::DeclaredCondition) -> Vec<ConditionTest> {
-        let mut read = |key: &str, prefixes: &Option<Vec<String>>| {
+    fn prefixes(&mut self, declared: &DeclaredCondition) -> Vec<ConditionTest> {
+        let mut read = |key: &str, prefixes: &Listed| {
             let prefixes = prefixes.as_ref()?;
             let known = self.each(key, prefixes, |prefix| {
                 let known = ZipcodePrefixes::is_prefix(prefix).then(|| prefix.to_owned());
@@ -198,7 +192,7 @@ impl PartnerFileChecker<'_> {
     }
 
     /// Reports operators that do not apply to the kind of attribute.
-    fn wrong_words(&mut self, wanted: &[&str], declared: &declared::DeclaredCondition) {
+    fn wrong_words(&mut self, wanted: &[&str], declared: &DeclaredCondition) {
         let given = [
             ("in", declared.r#in.is_some()),
             ("not_in", declared.not_in.is_some()),
@@ -216,12 +210,7 @@ impl PartnerFileChecker<'_> {
     }
 
     /// The test for one of the listed values.
-    fn one_of(
-        &mut self,
-        word: &str,
-        values: &Option<Vec<String>>,
-        kind: AttributeKind,
-    ) -> Option<ConditionTest> {
+    fn one_of(&mut self, word: &str, values: &Listed, kind: AttributeKind) -> Option<ConditionTest> {
         let values = values.as_ref()?;
         Some(match kind {
             AttributeKind::Category(names) => ConditionTest::Category(self.mask(word, values, names)),
@@ -276,6 +265,10 @@ impl PartnerFileChecker<'_> {
         }
         number
     }
+}
+
+fn same_text(one: &str, other: &str) -> bool {
+    one.to_lowercase() == other.to_lowercase()
 }
 
 fn words_for(kind: AttributeKind, is_zipcode: bool) -> impl Iterator<Item = &'static str> {

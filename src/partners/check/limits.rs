@@ -1,7 +1,7 @@
 //! Checks of limits: caps, budgets, time zones, hours and groups.
 
 use crate::check::checker::PartnerFileChecker;
-use crate::limits::{Limits, Schedule, WeekWindow, declared};
+use crate::limits::{Limits, WeekWindow, declared};
 
 /// Weekdays as written in partner files, from Monday.
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
@@ -18,7 +18,7 @@ impl PartnerFileChecker<'_> {
         let windows = declared.schedule.iter().enumerate();
         let windows = windows
             .map(|(nth, window)| self.within(&format!("schedule[{nth}]"), |check| check.window(window)));
-        let hours = Schedule(windows.collect());
+        let hours = windows.collect();
         Limits { schedule: Vec::new(), hours, ..declared.clone() }
     }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use self::checker::PartnerFileChecker;
 use self::conditions::NO_ATTRIBUTE;
 use super::catalog::{CatalogOffer, CatalogSeat, FiguresSource};
-use super::declared::{self, DeclaredPartner};
+use super::declared::{self, DeclaredPartner, Product};
 use super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule};
 use super::facts::Subject;
 use super::http::HttpSource;
@@ -20,7 +20,7 @@ use super::identity::PartnerIdentity;
 use super::partner::{Seat, SeatTemplate};
 use super::template::Template;
 use offerd_base::declaration::{Fault, Source, TableReading, is_key};
-use offerd_model::{Originator, OriginatorImage, Partner, ProductSubType, ProductType};
+use offerd_model::{Originator, OriginatorImage, Partner, ProductType};
 
 /// Maximum number of offers of a seat; each term counts.
 pub const MAX_OFFERS: usize = 100_000;
@@ -107,13 +107,12 @@ impl PartnerFileChecker<'_> {
             self.key(&format!("suppress[{nth}]"), list);
         }
         let institution = declared.financial_institution_uuid.unwrap_or(declared.uuid);
-        let mut images: Vec<OriginatorImage> = declared
-            .images
-            .iter()
-            .map(|(size_key, url)| OriginatorImage { size_key: size_key.clone(), url: url.clone() })
-            .collect();
+        let image =
+            |size_key: &str, url: &str| OriginatorImage { size_key: size_key.into(), url: url.into() };
+        let images = declared.images.iter().map(|(size_key, url)| image(size_key, url));
+        let mut images: Vec<OriginatorImage> = images.collect();
         if images.is_empty() {
-            images.push(OriginatorImage { size_key: "default".to_owned(), url: declared.image_url.clone() });
+            images.push(image("default", &declared.image_url));
         }
         PartnerIdentity {
             key: key.to_owned(),
@@ -149,19 +148,14 @@ impl PartnerFileChecker<'_> {
         }
     }
 
-    fn seat(
-        &mut self,
-        identity: &PartnerIdentity,
-        product_type: ProductType,
-        product: &declared::Product,
-    ) -> Option<Seat> {
+    fn seat(&mut self, of: &PartnerIdentity, product_type: ProductType, product: &Product) -> Option<Seat> {
         self.combinations(product_type, product);
         let rule = self.needs(&product.needs).and_all(&[asks_for(product_type)]);
         let rule = self.rule(&product.eligibility).map(|own| rule.and(&own));
 
-        let (of_offers, always) = (Arc::new(identity.clone()), EligibilityRule::always());
-        let shared =
-            CatalogSeat { product_type, identity: &of_offers, rule: rule.as_ref().unwrap_or(&always) };
+        let (of_offers, always) = (Arc::new(of.clone()), EligibilityRule::always());
+        let of_seat = rule.as_ref().unwrap_or(&always);
+        let shared = CatalogSeat { product_type, identity: &of_offers, rule: of_seat };
         let offers = self.offers(shared, product);
         let http = product.http.as_ref().map(|http| {
             self.within("http", |check| HttpSource::declared(http, product_type, product, check))
@@ -170,18 +164,19 @@ impl PartnerFileChecker<'_> {
             self.within("http", |check| check.remarks_on(http, product.timeout, product.paused));
         }
 
+        let sub_types: BTreeSet<_> = offers.iter().filter_map(|offer| offer.sub_type).collect();
         let text = SeatTemplate {
-            key: identity.key.clone(),
+            key: of.key.clone(),
             product_type,
             second_look: product.second_look,
-            partner: identity.partner.clone(),
-            originator: identity.originator.clone(),
-            sub_account_id: identity.sub_account_id,
-            institution: identity.institution,
-            sub_types: sub_types(&offers),
+            partner: of.partner.clone(),
+            originator: of.originator.clone(),
+            sub_account_id: of.sub_account_id,
+            institution: of.institution,
+            sub_types: sub_types.into_iter().collect(),
         };
         Some(Seat {
-            identity: identity.clone(),
+            identity: of.clone(),
             product_type,
             second_look: product.second_look,
             paused: product.paused,
@@ -202,7 +197,7 @@ impl PartnerFileChecker<'_> {
     }
 
     /// Keys of a product that exclude each other.
-    fn combinations(&mut self, product_type: ProductType, product: &declared::Product) {
+    fn combinations(&mut self, product_type: ProductType, product: &Product) {
         if product.second_look && product_type != ProductType::Other {
             self.at("second_look", "is for `products.other` only");
         }
@@ -216,10 +211,8 @@ impl PartnerFileChecker<'_> {
         if let Some(declared::AdaptiveTimeout { floor, ceiling, .. }) = product.adaptive_timeout {
             let ceiling = ceiling.unwrap_or(product.timeout);
             if floor > ceiling || ceiling > product.timeout {
-                self.at(
-                    "adaptive_timeout.floor",
-                    "must not exceed `ceiling`, and `ceiling` must not exceed `timeout`",
-                );
+                let wanted = "must not exceed `ceiling`, and `ceiling` must not exceed `timeout`";
+                self.at("adaptive_timeout.floor", wanted);
             }
         }
         if product.http.is_some() && product.simulate.is_some() {
@@ -228,7 +221,7 @@ impl PartnerFileChecker<'_> {
     }
 
     /// The offers of a seat, each under the seat's rule.
-    fn offers(&mut self, shared: CatalogSeat<'_>, product: &declared::Product) -> Vec<CatalogOffer> {
+    fn offers(&mut self, shared: CatalogSeat<'_>, product: &Product) -> Vec<CatalogOffer> {
         let figures = if product.http.is_some() { FiguresSource::Partner } else { FiguresSource::Catalog };
         let mut offers = Vec::new();
         let mut keys = BTreeSet::new();
@@ -261,15 +254,6 @@ impl PartnerFileChecker<'_> {
 /// The condition that the lead asks for a product type. A lead that names none asks for all product types of
 /// the specification.
 fn asks_for(product_type: ProductType) -> EligibilityCondition {
-    let named = ConditionTest::AnyOf(1 << product_type.ordinal());
-    EligibilityCondition {
-        subject: Subject::of("productTypes"),
-        test: named,
-        or_missing: product_type.is_specified(),
-    }
-}
-
-fn sub_types(offers: &[CatalogOffer]) -> Vec<ProductSubType> {
-    let sub_types: BTreeSet<ProductSubType> = offers.iter().filter_map(|offer| offer.sub_type).collect();
-    sub_types.into_iter().collect()
+    let (subject, test) = (Subject::of("productTypes"), ConditionTest::AnyOf(1 << product_type.ordinal()));
+    EligibilityCondition { subject, test, or_missing: product_type.is_specified() }
 }

@@ -7,7 +7,7 @@ use crate::band::TermsBand;
 use crate::base_url::{BASE_URL, LOGO, PICTURE, SAMPLES, absolute, is_absolute_url};
 use crate::catalog::{A_FRACTION, is_fraction};
 use crate::check::checker::PartnerFileChecker;
-use crate::declared;
+use crate::declared::{Band, FigureRange, Offer, Range};
 use offerd_base::config::shown_address;
 use offerd_model::{CreditCardOfferDetails, LifeInsuranceOfferDetails, ProductSubType, ProvidedCreditRating};
 
@@ -21,10 +21,8 @@ impl PartnerFileChecker<'_> {
             || !is_absolute_url(&absolute(url, "http://daemon"))
         {
             let found = shown_address(url).escape_debug().to_string();
-            self.at(
-                key,
-                format!("must be an absolute http or https URL, or begin with `{BASE_URL}/`, got `{found}`"),
-            );
+            let wanted = format!("must be an absolute http or https URL, or begin with `{BASE_URL}/`");
+            self.at(key, format!("{wanted}, got `{found}`"));
         }
         // Answered values have no file behind them.
         let is_of_file = !self.source.file().as_os_str().is_empty();
@@ -41,15 +39,12 @@ impl PartnerFileChecker<'_> {
         let served = page
             .is_some_and(|page| page == LOGO || self.has_offer(page.strip_suffix(PICTURE).unwrap_or(page)));
         if !served {
-            let of_partner = format!("{BASE_URL}{SAMPLES}{partner}");
-            self.at(
-                key,
-                format!(
-                    "the daemon serves `{of_partner}/{LOGO}` and, by the key of each offer in this file, `{of_partner}/KEY` and \
-                     `{of_partner}/KEY{PICTURE}`, got `{}`",
-                    sample.escape_debug()
-                ),
+            let (of_partner, found) = (format!("{BASE_URL}{SAMPLES}{partner}"), sample.escape_debug());
+            let fault = format!(
+                "the daemon serves `{of_partner}/{LOGO}` and, by the key of each offer in this file, `{of_partner}/KEY` and \
+                 `{of_partner}/KEY{PICTURE}`, got `{found}`"
             );
+            self.at(key, fault);
         }
     }
 
@@ -73,77 +68,51 @@ impl PartnerFileChecker<'_> {
     }
 
     /// Checks a sub-type against the allowed ones.
-    pub fn sub_type(
-        &mut self,
-        found: Option<ProductSubType>,
-        wanted: &[ProductSubType],
-    ) -> Option<ProductSubType> {
-        let names: Vec<&str> = wanted.iter().map(|sub_type| sub_type.as_str()).collect();
-        match found {
-            Some(sub_type) if wanted.contains(&sub_type) => return found,
-            Some(sub_type) => {
-                self.at(
-                    "sub_type",
-                    format!("must be one of {}, got `{}`", names.join(", "), sub_type.as_str()),
-                );
-            }
-            None => self.at("sub_type", format!("is missing: one of {}", names.join(", "))),
+    pub fn sub_type(&mut self, offer: &Offer, wanted: &[ProductSubType]) -> Option<ProductSubType> {
+        let names = wanted.iter().map(|sub_type| sub_type.as_str()).collect::<Vec<_>>().join(", ");
+        match offer.sub_type {
+            Some(sub_type) if wanted.contains(&sub_type) => return offer.sub_type,
+            Some(sub_type) => self.at("sub_type", format!("must be one of {names}, got `{sub_type}`")),
+            None => self.at("sub_type", format!("is missing: one of {names}")),
         }
         None
     }
 
     /// Checks that a range is non-empty and within bounds; missing ends default to the bounds.
-    pub fn range(
-        &mut self,
-        key: &str,
-        range: Option<declared::Range>,
-        least: f64,
-        greatest: f64,
-    ) -> Option<(f64, f64)> {
-        let Some(range) = range else {
-            self.at(key, "is missing");
-            return None;
-        };
-        let (min, max) = (range.min.unwrap_or(least), range.max.unwrap_or(greatest));
+    pub fn range(&mut self, key: &str, range: Option<Range>, bounds: (f64, f64)) -> Option<(f64, f64)> {
+        self.given(key, range.is_some());
+        let range = range?;
+        let (min, max) = (range.min.unwrap_or(bounds.0), range.max.unwrap_or(bounds.1));
         if min > max {
             self.at(key, format!("is empty: from {min} to {max}"));
             return None;
         }
-        self.both_between(key, (min, max), least, greatest);
+        self.both_between(key, (min, max), bounds);
         Some((min, max))
     }
 
-    /// Checks bands and returns each with its terms. `amount` is the default range of a band, and money is
-    /// lent or deposited.
-    pub(crate) fn bands(
-        &mut self,
-        bands: &[declared::Band],
-        amount: (f64, f64),
-        is_lent: bool,
-    ) -> Vec<(TermsBand, Option<Vec<i32>>)> {
-        let checked = bands.iter().enumerate().map(|(nth, band)| {
-            self.within(&format!("bands[{nth}]"), |check| {
-                (check.band(band, amount, is_lent), band.terms.clone())
-            })
-        });
-        checked.collect()
+    /// Checks bands. `amount` is the default range of each, and money is lent or deposited.
+    pub(crate) fn bands(&mut self, bands: &[Band], amount: (f64, f64), is_lent: bool) -> Vec<TermsBand> {
+        let check =
+            |(nth, band)| self.within(&format!("bands[{nth}]"), |check| check.band(band, amount, is_lent));
+        bands.iter().enumerate().map(check).collect()
     }
 
-    fn band(&mut self, band: &declared::Band, amount: (f64, f64), is_lent: bool) -> TermsBand {
+    fn band(&mut self, band: &Band, amount: (f64, f64), is_lent: bool) -> TermsBand {
         let ratings = band.ratings.as_deref().unwrap_or(ProvidedCreditRating::ALL);
-        let own_amount = band.amount.and_then(|range| self.range("amount", Some(range), amount.0, amount.1));
+        let own_amount = band.amount.and_then(|range| self.range("amount", Some(range), amount));
         let loan_to_value =
-            band.loan_to_value.and_then(|range| self.range("loan_to_value", Some(range), 0.0, 1000.0));
+            band.loan_to_value.and_then(|range| self.range("loan_to_value", Some(range), (0.0, 1000.0)));
         let of_value = band.loan_to_value.unwrap_or_default();
         self.percentage("loan_to_value.min", of_value.min);
         self.percentage("loan_to_value.max", of_value.max);
-        let rate = self.span("rate", band.rate, 0.0, 400.0);
+        let rate = self.span("rate", band.rate, (0.0, 400.0));
         let low = [rate.0, rate.1].into_iter().find(|rate| is_fraction(*rate));
         if let Some(low) = low.filter(|_| is_lent && !band.low_apr) {
             let fault = format!("is {low} percent, {A_FRACTION}; `low_apr = true` in the band allows it");
             self.at("rate", fault);
         }
-        let fee_rate = band.fee_rate.map_or((0.0, 0.0), |fee| self.span("fee_rate", fee, 0.0, 50.0));
+        let fee_rate = band.fee_rate.map_or((0.0, 0.0), |fee| self.span("fee_rate", fee, (0.0, 50.0)));
         self.between("fee_fixed", band.fee_fixed, 0.0, own_amount.unwrap_or(amount).0.max(1.0) / 2.0);
         self.between("price_adjustment", band.price_adjustment, -10.0, 10.0);
         TermsBand {
@@ -157,17 +126,17 @@ impl PartnerFileChecker<'_> {
         }
     }
 
-    fn span(&mut self, key: &str, figures: declared::FigureRange, least: f64, greatest: f64) -> (f64, f64) {
+    fn span(&mut self, key: &str, figures: FigureRange, bounds: (f64, f64)) -> (f64, f64) {
         let (low, high) = figures.span();
         if low > high {
             self.at(key, format!("is empty: from {low} to {high}"));
         }
-        self.both_between(key, (low, high), least, greatest);
+        self.both_between(key, (low, high), bounds);
         (low, high)
     }
 
     /// Checks that two figures are within bounds. Equal figures are reported once.
-    fn both_between(&mut self, key: &str, (low, high): (f64, f64), least: f64, greatest: f64) {
+    fn both_between(&mut self, key: &str, (low, high): (f64, f64), (least, greatest): (f64, f64)) {
         self.between(key, Some(low), least, greatest);
         if high.to_bits() != low.to_bits() {
             self.between(key, Some(high), least, greatest);
@@ -203,12 +172,10 @@ impl PartnerFileChecker<'_> {
     }
 
     /// Parses the details under `key` in the API's own attribute names.
-    fn details<T: DeserializeOwned + Serialize>(
-        &mut self,
-        key: &str,
-        noun: &str,
-        table: &toml::Table,
-    ) -> Option<T> {
+    fn details<T>(&mut self, key: &str, noun: &str, table: &toml::Table) -> Option<T>
+    where
+        T: DeserializeOwned + Serialize,
+    {
         let details = match serde_path_to_error::deserialize::<_, T>(table.clone()) {
             Ok(details) => details,
             Err(error) => {

@@ -7,6 +7,7 @@ use minijinja::value::{Value as Mapped, ValueKind};
 use super::comparison::number;
 use super::expression::Expression;
 use super::json_fault::wrapped;
+use super::mapping_error::MappingResult;
 use super::truth::{own_text, plain, truth_of};
 
 /// Maximum number of names shown in place of the missing one.
@@ -14,6 +15,9 @@ const NAMES_MAX: usize = 12;
 
 /// Maximum length of a name before it is shortened, in characters.
 const NAME_MAX: usize = 40;
+
+/// What a mapping finds in an answer, or what stands in its place.
+pub(super) type LookedUp<T> = MappingResult<Result<T, AbsentMapping>>;
 
 /// A mapping that found nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]

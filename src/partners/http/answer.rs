@@ -11,7 +11,6 @@ use memchr::memmem;
 use minijinja::value::{Enumerator, Object, Value as Mapped, ValueKind};
 
 use super::absent::AbsentMapping;
-use super::advice::of_status;
 use super::answer_mapping::{AnswerMapping, ListedOffer};
 use super::comparison::described;
 use super::conditions::NO_TRUTH;
@@ -19,12 +18,11 @@ use super::document::{self, Format};
 use super::exchange::PartnerExchange;
 use super::expression::{self, Expression};
 use super::given::Given;
-use super::mapping_error::MappingError;
+use super::mapping_error::{MappingError, MappingResult};
 use super::source::HttpSource;
 use super::step::BodyMapping;
 use super::truth::{plain, truth_of};
-use super::undeclared;
-use super::work;
+use super::{undeclared, work};
 use crate::catalog::{CatalogOffer, Unfit};
 use crate::truth::says_nothing;
 use crate::{Facts, Quote};
@@ -62,15 +60,8 @@ pub struct AnswerReading {
 
 impl From<Answered> for AnswerReading {
     fn from(answered: Answered) -> Self {
-        Self {
-            answered,
-            dropped: Vec::new(),
-            absent: Vec::new(),
-            undeclared: None,
-            said: None,
-            why: None,
-            is_error: false,
-        }
+        let (dropped, absent, undeclared, said, why, is_error) = Default::default();
+        Self { answered, dropped, absent, undeclared, said, why, is_error }
     }
 }
 
@@ -79,6 +70,9 @@ const NO_WORD: &str = "must be true, a word, or a list of words";
 
 /// What to change where an answer without names has a meaning.
 const NO_NAMES: &str = "if that has a meaning, name `status`, or compare `response == ''`";
+
+const PARTIAL: &str = "the answer has status 206: it is a part, and offerd asks for the whole; ask the partner \
+    to answer 200, or check what stands between";
 
 /// A raw answer.
 #[derive(Debug, Clone, Copy)]
@@ -102,11 +96,7 @@ impl Received<'_> {
         attributes: &BTreeSet<String>,
     ) -> Result<AnswerContext, String> {
         if self.status == StatusCode::PARTIAL_CONTENT {
-            return Err(
-                "the answer has status 206: it is a part, and offerd asks for the whole; ask the partner \
-                to answer 200, or check what stands between"
-                    .to_owned(),
-            );
+            return Err(PARTIAL.to_owned());
         }
         let named = |name: &str| attributes.contains(name);
         let response = match document::read(self.content_type(), self.body, named) {
@@ -197,6 +187,21 @@ impl Received<'_> {
     }
 }
 
+/// What to do about a status, to follow it.
+fn of_status(status: u16) -> &'static str {
+    match status {
+        400 | 422 => ": it refuses the request; `offerd partners try --send` shows its words",
+        401 => ": it does not accept our key; check `auth`, `headers` and `secrets`",
+        403 => ": it does not let us in; check the key, and ask it to admit this machine's address",
+        404 | 410 => ": check the path of the URL",
+        405 => ": it does not take this method there; check `method` and the URL",
+        406 => ": check the header `Accept`",
+        415 => ": it does not take this kind of body; check `json`, `form` or `xml`, and `Content-Type`",
+        429 => ": it takes fewer calls; lower `limits.per_minute`, or ask it for more",
+        _ => "",
+    }
+}
+
 /// Why `answer.empty` does not make a decline of an answer.
 const NOT_EMPTY: &str = "; `answer.empty` declines only for what is empty; for this, set `answer.declined`";
 
@@ -224,8 +229,8 @@ impl AnswerContext {
     pub(super) fn verdict<T>(
         &self,
         by: Option<&Expression>,
-        read: impl FnOnce(&Expression, &Mapped) -> Result<Option<T>, MappingError>,
-    ) -> Result<Option<T>, MappingError> {
+        read: impl FnOnce(&Expression, &Mapped) -> MappingResult<Option<T>>,
+    ) -> MappingResult<Option<T>> {
         let Some(by) = by.filter(|by| self.is_good || by.names_status) else { return Ok(None) };
         match (read(by, &self.values)?, self.no_table.filter(|_| by.needs_table)) {
             (Some(_), Some(found)) => {
@@ -295,7 +300,7 @@ impl AnswerMapping {
         [error, declined]: [&Option<Expression>; 2],
         context: &AnswerContext,
         status: StatusCode,
-    ) -> Result<Option<AnswerReading>, MappingError> {
+    ) -> MappingResult<Option<AnswerReading>> {
         if let Some(said) = context.verdict(error.as_ref(), Expression::says)? {
             return Ok(Some(AnswerReading::error(status, &said)));
         }
@@ -306,7 +311,7 @@ impl AnswerMapping {
     ///
     /// # Errors
     /// The value cannot be a reason, so the mapping may be wrong.
-    fn declined(&self, by: &Expression, context: &Mapped) -> Result<Option<AnswerReading>, MappingError> {
+    fn declined(&self, by: &Expression, context: &Mapped) -> MappingResult<Option<AnswerReading>> {
         let said = by.run(context)?;
         let known = |word: &str| self.reasons.get(word).copied().or_else(|| RejectReason::from_wire(word));
         let said = match said.kind() {
@@ -356,7 +361,7 @@ impl HttpSource {
         given: &Given,
         facts: &Facts,
         offers: &[&CatalogOffer],
-    ) -> Result<AnswerReading, MappingError> {
+    ) -> MappingResult<AnswerReading> {
         let context = match received.context(self.context(given, exchange), &self.attributes) {
             Ok(context) => context,
             Err(fault) => return Ok(Answered::Failed(fault).into()),
@@ -392,13 +397,37 @@ impl HttpSource {
         }
     }
 
+    /// The paths of `error` and `declined` that an answer lacks, so that they cannot judge it.
+    pub fn lacking_verdicts(
+        &self,
+        exchange: &PartnerExchange,
+        received: Received<'_>,
+        given: &Given,
+    ) -> Vec<AbsentMapping> {
+        let context = received.context(self.context(given, exchange), &self.attributes);
+        let Ok(values) = context.map(|context| context.values) else { return Vec::new() };
+        let step = self.step(exchange);
+        let is_last = exchange.step + 1 == self.steps.len();
+        let last = [&self.answer.error, &self.answer.declined];
+        let judges = if is_last { last } else { [&step.error, &step.declined] };
+        let paths = judges.into_iter().flatten().flat_map(|by| {
+            let paths = by.variables().into_iter().filter(|path| path.starts_with("response."));
+            paths.filter_map(|path| {
+                let mut path = Expression::compile(&path).ok()?;
+                path.key.clone_from(&by.key);
+                Some(path)
+            })
+        });
+        let absent = paths.filter(|path| path.run(&values).is_ok_and(|value| value.is_undefined()));
+        absent.map(|path| AbsentMapping::of(&path, &values)).collect()
+    }
     fn quotes(
         &self,
         list: Vec<ListedOffer>,
         context: &Mapped,
         facts: &Facts,
         offers: &[&CatalogOffer],
-    ) -> Result<AnswerReading, MappingError> {
+    ) -> MappingResult<AnswerReading> {
         let mut absent = Vec::new();
         let (mut quotes, mut dropped, mut failures) = (Vec::new(), Vec::new(), Vec::new());
         let most = self.answer.max_offers;
@@ -426,8 +455,8 @@ impl HttpSource {
         let wrong = dropped.iter().find(|dropped| !dropped.for_others).filter(|_| quotes.is_empty());
         let answered = match wrong {
             Some(Unfit { reason, .. }) => {
-                let none =
-                    if dropped.len() == 1 { "its only offer cannot" } else { "none of its offers can" };
+                let is_only = dropped.len() == 1;
+                let none = if is_only { "its only offer cannot" } else { "none of its offers can" };
                 Answered::Failed(format!("{none} be shown: {reason}"))
             }
             None => Answered::Offers(quotes),

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use minijinja::value::{Value as Mapped, ValueKind};
 use serde_json::Value;
 
-use super::absent::AbsentMapping;
+use super::absent::{AbsentMapping, LookedUp};
 use super::document::leaf;
 use super::expression::Expression;
-use super::mapping_error::MappingError;
+use super::mapping_error::{MappingError, MappingResult};
 use super::truth::own_text;
 use super::work;
 use crate::Facts;
@@ -57,11 +57,7 @@ impl AnswerMapping {
     /// The offers of an answer, XML or not; empty if the partner has none, and one more than may be read if
     /// it has too many. The inner error describes what stands in place of the list, so that the answer's
     /// meaning is unknown.
-    pub(super) fn listed(
-        &self,
-        context: &Mapped,
-        xml: bool,
-    ) -> Result<Result<Vec<ListedOffer>, AbsentMapping>, MappingError> {
+    pub(super) fn listed(&self, context: &Mapped, xml: bool) -> LookedUp<Vec<ListedOffer>> {
         let most = self.max_offers + 1;
         let outermost = match elements(&self.offers, context, xml, most)? {
             Ok(elements) => elements,
@@ -93,7 +89,7 @@ impl AnswerMapping {
         context: &Mapped,
         facts: &'f Facts<'f>,
         absent: &mut Vec<AbsentMapping>,
-    ) -> Result<AnsweredFigures<'f>, MappingError> {
+    ) -> MappingResult<AnsweredFigures<'f>> {
         let mut figures = AnsweredFigures::under(Arc::clone(&self.money), facts);
         for FigureMapping { figure, expression } in &self.offer {
             let value = expression.run(context)?;
@@ -132,12 +128,7 @@ pub(super) fn given(value: &Mapped) -> Option<Value> {
 }
 
 /// At most so many elements of the list that an expression yields, or a description of the missing list.
-fn elements(
-    expression: &Expression,
-    context: &Mapped,
-    xml: bool,
-    most: usize,
-) -> Result<Result<Vec<Mapped>, AbsentMapping>, MappingError> {
+fn elements(expression: &Expression, context: &Mapped, xml: bool, most: usize) -> LookedUp<Vec<Mapped>> {
     let list = expression.run(context)?;
     Ok(Ok(match list.kind() {
         ValueKind::Undefined if xml && stands_in_empty(expression, context) => Vec::new(),

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::document;
 use super::expression::{Expression, text};
-use super::mapping_error::MappingError;
+use super::mapping_error::{MappingError, MappingResult};
 use super::request::HttpRequest;
 use super::secret::{MASKED, Secrets};
 use super::source::{Auth, ClientProof, HttpSource};
@@ -44,7 +44,7 @@ impl HttpSource {
     ///
     /// # Errors
     /// The mapping that could not be run.
-    pub fn token_request(&self, test: bool, secrets: Secrets) -> Result<Option<HttpRequest>, MappingError> {
+    pub fn token_request(&self, test: bool, secrets: Secrets) -> MappingResult<Option<HttpRequest>> {
         let Some(Auth::OAuth2 { token_url, sandbox_token_url, client_id, proof, scope, params }) = &self.auth
         else {
             return Ok(None);
@@ -76,7 +76,7 @@ impl HttpSource {
     }
 
     /// The HTTP basic credentials, if configured.
-    pub(super) fn basic(&self, context: &Mapped) -> Result<Option<HeaderValue>, MappingError> {
+    pub(super) fn basic(&self, context: &Mapped) -> MappingResult<Option<HeaderValue>> {
         let Some(Auth::Basic { user, password }) = &self.auth else { return Ok(None) };
         credentials("auth.basic", &given(user, context)?, &given(password, context)?).map(Some)
     }
@@ -115,7 +115,7 @@ impl ClientProof {
         form: &mut Vec<(&str, String)>,
         client_id: String,
         context: &Mapped,
-    ) -> Result<Option<HeaderValue>, MappingError> {
+    ) -> MappingResult<Option<HeaderValue>> {
         if let Self::Basic(secret) = self {
             // Both form-encoded, so that the first colon separates them (RFC 6749, 2.3.1).
             let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
@@ -188,7 +188,7 @@ impl BearerToken {
 pub(super) const NO_USER: &str = "has a user with a `:`, after which servers read the password (RFC 7617): ask \
     the partner for another user";
 
-fn credentials(key: &str, user: &str, password: &str) -> Result<HeaderValue, MappingError> {
+fn credentials(key: &str, user: &str, password: &str) -> MappingResult<HeaderValue> {
     if user.contains(':') {
         return Err(MappingError::new(key, NO_USER));
     }
@@ -257,7 +257,7 @@ fn advice(said: &Value, status: StatusCode, body: &[u8]) -> &'static str {
     }
 }
 
-fn given(expression: &Expression, context: &Mapped) -> Result<String, MappingError> {
+fn given(expression: &Expression, context: &Mapped) -> MappingResult<String> {
     text(&expression.run(context)?).ok_or_else(|| MappingError::new(&expression.key, "gives nothing"))
 }
 

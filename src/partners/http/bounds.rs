@@ -62,11 +62,7 @@ pub(super) fn fault(text: &str, tags: &[Tag<'_>], is_template: bool) -> Option<S
     }
     let mut depth = 0_usize;
     for (_, word) in tags.iter().flat_map(|tag| &tag.1) {
-        match *word {
-            "(" | "[" | "{" => depth += 1,
-            ")" | "]" | "}" => depth = depth.saturating_sub(1),
-            _ => {}
-        }
+        depth = conditions::depth_behind(word, depth);
         if depth > BRACKETS {
             return Some(format!("nests deeper than {BRACKETS} brackets"));
         }

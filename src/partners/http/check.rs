@@ -1,13 +1,13 @@
 //! Compiles a declared HTTP source, or reports every fault with file, line and key.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use super::declared::{self, Http};
+use super::declared::{self, Http, SecretLocation};
 use super::mappings::Mappings;
 use super::places::MappingLines;
 use super::secret::Secret;
 use super::signing::keys_of;
-use super::source::HttpSource;
+use super::source::{HttpSource, PartnerSecrets};
 use super::step::CallStep;
 use crate::check::checker::PartnerFileChecker;
 use crate::declared::Product;
@@ -27,7 +27,7 @@ impl HttpSource {
     ) -> Option<Self> {
         let before = check.count();
         let names: Vec<&str> = http.secrets.keys().map(String::as_str).collect();
-        let places = MappingLines::of(check.file_name());
+        let places = MappingLines { file: check.file_name(), ..MappingLines::default() };
         let mut mappings = Mappings {
             check,
             http,
@@ -50,7 +50,7 @@ impl HttpSource {
         let answer = mappings.answer();
         post(http, mappings.check);
         let Mappings { places, attributes, signing, used, check, .. } = mappings;
-        let secrets = secrets(&http.secrets, product.paused, check);
+        let secrets = secrets(http, product.paused, check);
         let is_unused = |name: &&String| check.count() == before && !used.contains(*name);
         for name in http.secrets.keys().filter(is_unused).collect::<Vec<_>>() {
             let fault = format!("is used by no mapping; use it as `secret.{name}`, or leave it out");
@@ -110,9 +110,8 @@ fn declared_steps(http: &Http, mappings: &mut Mappings<'_, '_>) -> Option<Vec<Ca
     let sandboxes = http.steps.iter().filter(|step| step.sandbox_url.is_some()).count();
     let called = http.steps.iter().filter(|step| step.url.is_some() || !step.callback).count();
     if sandboxes != 0 && sandboxes != called {
-        mappings
-            .check
-            .at("steps", "must have a `sandbox_url` each, or none: a test lead goes all the way or none");
+        let fault = "must have a `sandbox_url` each, or none: a test lead goes all the way or none";
+        mappings.check.at("steps", fault);
     }
     let steps = http.steps.iter().enumerate();
     let compiled = steps.map(|(nth, declared)| mappings.nth_step(nth, declared));
@@ -125,10 +124,8 @@ fn post(http: &Http, check: &mut PartnerFileChecker) {
     let pings = http.steps.iter().filter(|step| step.bid.is_some()).count();
     let is_before_last = http.steps.iter().rev().nth(1).is_some_and(|step| step.bid.is_some());
     if when_shown && pings > 0 && (pings > 1 || !is_before_last) {
-        check.at(
-            "post.when",
-            "needs one ping, whose answer has the offers, and then the post as the last step",
-        );
+        let fault = "needs one ping, whose answer has the offers, and then the post as the last step";
+        check.at("post.when", fault);
     }
     let given = [floor.map(|_| "floor"), best.map(|_| "best"), when.map(|_| "when"), wait.map(|_| "wait")];
     for key in given.into_iter().flatten().filter(|_| pings == 0) {
@@ -138,24 +135,21 @@ fn post(http: &Http, check: &mut PartnerFileChecker) {
         check.at("post.wait", "needs `best`: without it offerd awaits no other bids");
     }
     if wait.is_some() && when_shown {
-        check.at(
-            "post.wait",
-            "conflicts with `when = \"shown\"`: only a complete table decides which partners are shown",
-        );
+        let fault =
+            "conflicts with `when = \"shown\"`: only a complete table decides which partners are shown";
+        check.at("post.wait", fault);
     }
 }
 
 /// Scheme and host of every URL in which they are constant.
 fn hosts(http: &Http) -> Vec<(String, String)> {
     let oauth2 = http.auth.as_ref().and_then(|auth| auth.oauth2.as_ref());
+    let sandbox_token_url = oauth2.and_then(|oauth2| oauth2.sandbox_token_url.as_ref());
     let mut urls = vec![
         ("url".to_owned(), http.url.as_ref()),
         ("sandbox_url".to_owned(), http.sandbox_url.as_ref()),
         ("auth.oauth2.token_url".to_owned(), oauth2.map(|oauth2| &oauth2.token_url)),
-        (
-            "auth.oauth2.sandbox_token_url".to_owned(),
-            oauth2.and_then(|oauth2| oauth2.sandbox_token_url.as_ref()),
-        ),
+        ("auth.oauth2.sandbox_token_url".to_owned(), sandbox_token_url),
     ];
     for (nth, step) in http.steps.iter().enumerate() {
         urls.push((format!("steps[{nth}].url"), step.url.as_ref()));
@@ -170,11 +164,7 @@ fn hosts(http: &Http) -> Vec<(String, String)> {
 }
 
 /// Checks the keys that mappings sign and verify with.
-fn signing_keys(
-    signing: &[(String, String)],
-    secrets: &BTreeMap<String, Option<Secret>>,
-    check: &mut PartnerFileChecker,
-) {
+fn signing_keys(signing: &[(String, String)], secrets: &PartnerSecrets, check: &mut PartnerFileChecker) {
     for (key, mapping) in signing {
         for (name, fault) in keys_of(mapping) {
             let secret = secrets.get(name).and_then(Option::as_ref);
@@ -186,18 +176,14 @@ fn signing_keys(
 }
 
 /// The secrets; `None` for those that a paused seat lacks, which are never sent.
-fn secrets(
-    declared: &BTreeMap<String, declared::SecretLocation>,
-    paused: bool,
-    check: &mut PartnerFileChecker,
-) -> BTreeMap<String, Option<Secret>> {
-    let mut read = |name: &str, place: &declared::SecretLocation| match Secret::read(place) {
+fn secrets(http: &Http, paused: bool, check: &mut PartnerFileChecker) -> PartnerSecrets {
+    let mut read = |name: &str, place: &SecretLocation| match Secret::read(place) {
         Ok(secret) => Some(secret),
-        Err(_) if paused && !matches!(place, declared::SecretLocation::Misplaced(_)) => None,
+        Err(_) if paused && !matches!(place, SecretLocation::Misplaced(_)) => None,
         Err(fault) => {
             check.at(&format!("secrets.{}", quoted(name)), fault);
             None
         }
     };
-    declared.iter().map(|(name, place)| (name.clone(), read(name, place))).collect()
+    http.secrets.iter().map(|(name, place)| (name.clone(), read(name, place))).collect()
 }

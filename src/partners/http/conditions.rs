@@ -109,10 +109,7 @@ pub(super) fn bounded(text: &str, tags: Vec<Tag<'_>>) -> String {
 
 /// An expression with its conditions marked.
 pub(super) fn marked(expression: &str) -> String {
-    let mut marking = Marking::of(expression);
-    (marking.tokens, _) = tokens(expression, 0, None);
-    marking.operands(0..marking.tokens.len(), false);
-    marking.marked()
+    Marking::of(expression).tags(vec![("{{", tokens(expression, 0, None).0)]).marked()
 }
 
 /// Marks the conditions in the tags of a template.
@@ -176,17 +173,22 @@ pub(super) fn tokens<'t>(text: &'t str, from: usize, end: Option<&str>) -> (Vec<
             _ if LONG.iter().any(|operator| rest.starts_with(operator)) => 2,
             _ => first.len_utf8(),
         };
-        match first {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
+        depth = depth_behind(&rest[..length], depth);
         if !first.is_whitespace() {
             tokens.push((at, &rest[..length]));
         }
         at += length;
     }
     (tokens, at)
+}
+
+/// The depth of brackets behind a token.
+pub(super) fn depth_behind(token: &str, depth: usize) -> usize {
+    match token {
+        "(" | "[" | "{" => depth + 1,
+        ")" | "]" | "}" => depth.saturating_sub(1),
+        _ => depth,
+    }
 }
 
 /// Length of a quoted text, quotes included.
@@ -340,18 +342,13 @@ impl<'t> Marking<'t> {
 
     /// The bracket that closes this one.
     fn closing(&self, open: usize) -> usize {
-        let mut depth = 0_usize;
-        for nth in open..self.tokens.len() {
-            match self.word(nth) {
-                "(" | "[" | "{" => depth += 1,
-                ")" | "]" | "}" => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                return nth;
-            }
-        }
-        self.tokens.len()
+        let mut depth = 0;
+        let mut each = open..self.tokens.len();
+        let closes = |nth: &usize| {
+            depth = depth_behind(self.word(*nth), depth);
+            depth == 0
+        };
+        each.find(closes).unwrap_or(self.tokens.len())
     }
 
     /// Marks the operands that are conditions; all of them if `is_asked`, the whole being a condition.

@@ -37,6 +37,8 @@ const CUT_LETTER: &str = "is cut off: it ends within a letter; the partner must 
 
 /// How gzip begins (RFC 1952, 2.3.1). No text does.
 const GZIP: [u8; 2] = [0x1F, 0x8B];
+const STILL_GZIP: &str = "is gzip that no `Content-Encoding` names, or was compressed twice: the partner must add \
+    `Content-Encoding: gzip`, or send it uncompressed";
 
 /// Reads a body; an empty one is an empty text. A body that claims to be JSON or XML and is not, or that has
 /// JSON within a text, gives the fault, without a byte of the body. Of a text in XML only the attributes that
@@ -50,11 +52,7 @@ pub fn read(
     named: impl Fn(&str) -> bool + Copy,
 ) -> Result<Mapped, String> {
     if body.starts_with(&GZIP) {
-        return Err(
-            "is gzip that no `Content-Encoding` names, or was compressed twice: the partner must add \
-            `Content-Encoding: gzip`, or send it uncompressed"
-                .to_owned(),
-        );
+        return Err(STILL_GZIP.to_owned());
     }
     let text = text_of(content_type, body)?;
     // Programs that pass a text on may add a mark to the mark that it has.

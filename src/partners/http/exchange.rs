@@ -14,7 +14,7 @@ use super::answer_mapping::AnswerMapping;
 use super::declared::BID_MAX;
 use super::expression::Expression;
 use super::given::Given;
-use super::mapping_error::MappingError;
+use super::mapping_error::{MappingError, MappingResult};
 use super::parsed::Parsed;
 use super::source::HttpSource;
 use super::step::CallStep;
@@ -92,13 +92,8 @@ impl HttpSource {
         let step = usize::from(progress.step);
         let kept: BTreeMap<String, Parsed> = serde_json::from_str(&progress.kept).ok()?;
         let kept = kept.into_iter().map(|(name, value)| (name, value.0)).collect();
-        (step < self.steps.len()).then_some(PartnerExchange {
-            step,
-            kept,
-            bid: progress.bid,
-            callback_url: None,
-            until: None,
-        })
+        let exchange = PartnerExchange { step, kept, bid: progress.bid, ..PartnerExchange::default() };
+        (step < self.steps.len()).then_some(exchange)
     }
 
     /// The current step.
@@ -126,7 +121,7 @@ impl HttpSource {
         exchange: &mut PartnerExchange,
         received: Received<'_>,
         given: &Given,
-    ) -> Result<NextCall, MappingError> {
+    ) -> MappingResult<NextCall> {
         let step = self.step(exchange);
         let is_last = exchange.step + 1 == self.steps.len();
         if is_last && step.polling.is_none() {
@@ -176,7 +171,7 @@ impl HttpSource {
         received: Received<'_>,
         context: &Mapped,
         given: &Given,
-    ) -> Result<NextCall, MappingError> {
+    ) -> MappingResult<NextCall> {
         let step = self.step(exchange);
         for (name, expression) in &step.keep {
             match expression.look_up(context)? {
@@ -225,7 +220,7 @@ impl CallStep {
         received: Received<'_>,
         is_last: bool,
         answer: &AnswerMapping,
-    ) -> Result<NextCall, MappingError> {
+    ) -> MappingResult<NextCall> {
         let pending = |by: &Expression, values: &Mapped| Ok(by.holds(values)?.then_some(()));
         if let Some(polling) = &self.polling
             && context.verdict(Some(&polling.pending), pending)?.is_some()
@@ -247,12 +242,7 @@ impl CallStep {
     }
 
     /// What follows from a bid.
-    fn bid(
-        &self,
-        by: &Expression,
-        context: &Mapped,
-        received: Received<'_>,
-    ) -> Result<NextCall, MappingError> {
+    fn bid(&self, by: &Expression, context: &Mapped, received: Received<'_>) -> MappingResult<NextCall> {
         let bid = match by.look_up(context)? {
             Ok(bid) => bid.as_ref().map(plain),
             Err(absent) => return Ok(NextCall::Ended(received.lacking(absent, &self.body, ""))),

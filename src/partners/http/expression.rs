@@ -6,20 +6,15 @@ use std::sync::LazyLock;
 use minijinja::value::{Serde, Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
-use super::absent::AbsentMapping;
+use super::absent::{AbsentMapping, LookedUp};
 use super::bounds::{self, BoundedText};
-use super::comparison;
 use super::conditions::{self, NO_TRUTH};
-use super::filters;
-use super::jws;
-use super::mapping_error::{MappingError, TEMPLATE};
-use super::moment;
+use super::mapping_error::{MappingError, MappingResult, TEMPLATE};
 use super::plain::Plain;
-use super::signing;
-use super::specimen;
 use super::truth::{plain, says_nothing, truth_of};
 use super::work::{self, TEXT_BYTES};
 use super::xml::{self, sent};
+use super::{comparison, filters, jws, moment, signing, specimen};
 use offerd_base::declaration::{did_you_mean, nearest};
 
 /// Instructions that one run may take.
@@ -142,7 +137,7 @@ impl Expression {
     ///
     /// # Errors
     /// [`MappingError`]
-    pub fn run(&self, context: &Value) -> Result<Value, MappingError> {
+    pub fn run(&self, context: &Value) -> MappingResult<Value> {
         let value = match self.plain.as_ref().and_then(|plain| plain.value(context)) {
             Some(value) => value,
             None => self.run_by_engine(context)?,
@@ -153,7 +148,7 @@ impl Expression {
         }
     }
 
-    pub(super) fn run_by_engine(&self, context: &Value) -> Result<Value, MappingError> {
+    pub(super) fn run_by_engine(&self, context: &Value) -> MappingResult<Value> {
         let failed = |error| MappingError::of(&self.key, &error, &not_given(&self.variables(), context));
         work::charge_run(context).and_then(|()| self.eval(context.clone())).map_err(failed)
     }
@@ -167,7 +162,7 @@ impl Expression {
     ///
     /// # Errors
     /// [`MappingError`], also of a text that may stand for nothing.
-    pub(super) fn says(&self, context: &Value) -> Result<Option<Value>, MappingError> {
+    pub(super) fn says(&self, context: &Value) -> MappingResult<Option<Value>> {
         let said = self.run(context)?;
         match says_nothing(&said) {
             true => Err(MappingError::new(&self.key, NO_TRUTH)),
@@ -179,7 +174,7 @@ impl Expression {
     ///
     /// # Errors
     /// [`MappingError`], also for a text that is neither true nor false.
-    pub(super) fn holds(&self, context: &Value) -> Result<bool, MappingError> {
+    pub(super) fn holds(&self, context: &Value) -> MappingResult<bool> {
         truth_of(&self.run(context)?).ok_or_else(|| MappingError::new(&self.key, NO_TRUTH))
     }
 
@@ -207,10 +202,7 @@ impl Expression {
     ///
     /// # Errors
     /// [`MappingError`]
-    pub(super) fn look_up(
-        &self,
-        context: &Value,
-    ) -> Result<Result<Option<Value>, AbsentMapping>, MappingError> {
+    pub(super) fn look_up(&self, context: &Value) -> LookedUp<Option<Value>> {
         let value = self.run(context)?;
         Ok(match value.kind() {
             ValueKind::Undefined if !is_left_out(&value) => Err(AbsentMapping::of(self, context)),
@@ -291,7 +283,7 @@ impl TextTemplate {
     ///
     /// # Errors
     /// [`MappingError`]
-    pub fn run(&self, context: &Value) -> Result<String, MappingError> {
+    pub fn run(&self, context: &Value) -> MappingResult<String> {
         if let Some(fixed) = &self.fixed {
             return Ok(fixed.clone());
         }

@@ -48,10 +48,8 @@ impl Mappings<'_, '_> {
         let of_terms = self.product.offers.iter().find(has_terms).filter(|_| is_of_catalog);
         if let Some(offer) = of_terms.filter(|_| !declared.contains_key("term")) {
             let (offer, terms) = (&offer.key, &offer.terms);
-            self.check.at(
-                "answer.offer",
-                format!("must have `term`: offer `{offer}` has several `terms`, {terms:?}"),
-            );
+            let fault = format!("must have `term`: offer `{offer}` has several `terms`, {terms:?}");
+            self.check.at("answer.offer", fault);
         }
         figures
     }
@@ -65,15 +63,13 @@ impl Mappings<'_, '_> {
         let offers = self.product.offers.iter().filter(|_| self.http.answer.own.is_none());
         let exactly = |term: &i32| (f64::from(*term), f64::from(*term));
         let bounded = if name.ends_with("_apr") { "apr" } else { name };
+        let of_bounds = self.http.answer.bounds.get(bounded).copied().map(ends);
         let (key, ranges): (_, Vec<(f64, f64)>) = match name {
             "term" => ("terms", offers.flat_map(|offer| &offer.terms).map(exactly).collect()),
             "min_amount" | "max_amount" => {
                 ("amount", offers.filter_map(|offer| offer.amount).map(ends).collect())
             }
-            _ => (
-                "answer.bounds",
-                self.http.answer.bounds.get(bounded).copied().map(ends).into_iter().collect(),
-            ),
+            _ => ("answer.bounds", of_bounds.into_iter().collect()),
         };
         let fits = ranges.is_empty() || ranges.iter().any(|(least, most)| (least..=most).contains(&&number));
         let wanted = || ranges.iter().map(|range| range_shown(*range)).collect::<Vec<_>>().join(", or ");

@@ -61,46 +61,33 @@ fn says_yes(value: &Value) -> Result<bool, Error> {
     Ok(truth_of(something(value)?).unwrap_or(true))
 }
 
+type Test<'t> = Option<Cow<'t, str>>;
+type Arguments = Rest<ValueOrKwargs>;
+type Selected = Result<Vec<Value>, Error>;
+
+/// The test of a filter; without one, that which texts fail that mean no.
+fn or_yes(test: Test<'_>) -> Test<'_> {
+    test.or(Some(Cow::Borrowed("yes")))
+}
+
 /// `flags|select` drops texts that mean no.
-fn select(
-    state: &mut State,
-    list: Value,
-    test: Option<Cow<'_, str>>,
-    arguments: Rest<ValueOrKwargs>,
-) -> Result<Vec<Value>, Error> {
-    filters::select(state, list, test.or(Some(Cow::Borrowed("yes"))), arguments)
+fn select(state: &mut State, list: Value, test: Test<'_>, arguments: Arguments) -> Selected {
+    filters::select(state, list, or_yes(test), arguments)
 }
 
 /// The complement of `select`.
-fn reject(
-    state: &mut State,
-    list: Value,
-    test: Option<Cow<'_, str>>,
-    arguments: Rest<ValueOrKwargs>,
-) -> Result<Vec<Value>, Error> {
-    filters::reject(state, list, test.or(Some(Cow::Borrowed("yes"))), arguments)
+fn reject(state: &mut State, list: Value, test: Test<'_>, arguments: Arguments) -> Selected {
+    filters::reject(state, list, or_yes(test), arguments)
 }
 
 /// `offers|selectattr('Eligible')` drops elements whose text means no.
-fn selectattr(
-    state: &mut State,
-    list: Value,
-    attribute: Cow<'_, str>,
-    test: Option<Cow<'_, str>>,
-    arguments: Rest<ValueOrKwargs>,
-) -> Result<Vec<Value>, Error> {
-    filters::selectattr(state, list, attribute, test.or(Some(Cow::Borrowed("yes"))), arguments)
+fn selectattr(state: &mut State, list: Value, of: Cow<'_, str>, test: Test<'_>, more: Arguments) -> Selected {
+    filters::selectattr(state, list, of, or_yes(test), more)
 }
 
 /// The complement of `selectattr`.
-fn rejectattr(
-    state: &mut State,
-    list: Value,
-    attribute: Cow<'_, str>,
-    test: Option<Cow<'_, str>>,
-    arguments: Rest<ValueOrKwargs>,
-) -> Result<Vec<Value>, Error> {
-    filters::rejectattr(state, list, attribute, test.or(Some(Cow::Borrowed("yes"))), arguments)
+fn rejectattr(state: &mut State, list: Value, of: Cow<'_, str>, test: Test<'_>, more: Arguments) -> Selected {
+    filters::rejectattr(state, list, of, or_yes(test), more)
 }
 
 /// `response.Bid|float`, also for an element that has attributes. A missing value stays missing.

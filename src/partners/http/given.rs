@@ -33,7 +33,7 @@ impl Given {
     /// The variables for a partner that is `asked` about the lead of `facts`.
     pub fn of(facts: &Facts, asked: &AskContext) -> Self {
         let context = minijinja::context! {
-            lead => Mapped::from(Serde(facts.lead())),
+            lead => Mapped::from(Serde(facts.lead)),
             lead_uuid => asked.lead.to_string(),
             rate_table_uuid => asked.rate_table.to_string(),
             test => asked.test,

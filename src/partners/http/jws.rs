@@ -22,8 +22,10 @@ pub(super) const NO_ALGORITHM: &str = "names an unknown algorithm";
 pub(super) struct Algorithm {
     pub(super) name: &'static str,
     kind: SignatureKind,
-    verifications: &'static [&'static dyn VerificationAlgorithm],
+    verifications: Verifications,
 }
+
+type Verifications = &'static [&'static dyn VerificationAlgorithm];
 
 pub(super) static ALGORITHMS: [Algorithm; 12] = [
     by("HS256", SignatureKind::Hmac(&hmac::HMAC_SHA256), &[]),
@@ -41,8 +43,8 @@ pub(super) static ALGORITHMS: [Algorithm; 12] = [
 ];
 
 /// An ECDSA signature is two numbers of fixed length or ASN.1; other implementations send the latter.
-const P256: &[&dyn VerificationAlgorithm] = &[&ECDSA_P256_SHA256_FIXED, &ECDSA_P256_SHA256_ASN1];
-const P384: &[&dyn VerificationAlgorithm] = &[&ECDSA_P384_SHA384_FIXED, &ECDSA_P384_SHA384_ASN1];
+const P256: Verifications = &[&ECDSA_P256_SHA256_FIXED, &ECDSA_P256_SHA256_ASN1];
+const P384: Verifications = &[&ECDSA_P384_SHA384_FIXED, &ECDSA_P384_SHA384_ASN1];
 
 enum SignatureKind {
     Hmac(&'static hmac::Algorithm),
@@ -51,11 +53,7 @@ enum SignatureKind {
     Ed25519,
 }
 
-const fn by(
-    name: &'static str,
-    kind: SignatureKind,
-    verifications: &'static [&'static dyn VerificationAlgorithm],
-) -> Algorithm {
+const fn by(name: &'static str, kind: SignatureKind, verifications: Verifications) -> Algorithm {
     Algorithm { name, kind, verifications }
 }
 

@@ -22,6 +22,9 @@ pub struct MappingError {
     pub detail: String,
 }
 
+/// What a mapping gives, or why it could not be run.
+pub type MappingResult<T> = Result<T, MappingError>;
+
 /// Marks errors of our filters whose words hold no mapped value.
 #[derive(Debug, thiserror::Error)]
 #[error("in our own words")]

@@ -12,14 +12,13 @@ use serde_json::Value;
 use super::answer_mapping::AnswerMapping;
 use super::auth::NO_USER;
 use super::declared::{self, ClientAuth, Empty, Http};
-use super::document;
 use super::expression::{Expression, TextTemplate, text as text_of};
-use super::fixed;
-use super::names::{self, ExpressionPlace, KnownNames, no_mapping};
+use super::names::ExpressionPlace::{self, Answer, Callback, Header, Inner, Request, Token};
+use super::names::{self, KnownNames, no_mapping};
 use super::places::MappingLines;
 use super::source::{Auth, ClientProof};
-use super::specimen;
-use super::step::{BodyMapping, CallStep, JsonMapping, PollingRule};
+use super::step::{BodyMapping, CallStep, Fields, JsonMapping, PollingRule};
+use super::{document, fixed, specimen};
 use crate::base_url::is_absolute_url;
 use crate::check::checker::PartnerFileChecker;
 use crate::declared::Product;
@@ -131,7 +130,7 @@ impl Mappings<'_, '_> {
             self.check.at("once", "conflicts with `pending`, which repeats the call");
         }
         let sandbox_url = declared.sandbox_url.as_deref().map(|url| self.url("sandbox_url", url));
-        let query = self.fields("query", &declared.query, ExpressionPlace::Request);
+        let query = self.fields("query", &declared.query, Request);
         let headers = self.headers(declared);
         if let (true, Some((name, _))) =
             (self.http.auth.is_some(), headers.iter().find(|(name, _)| *name == AUTHORIZATION))
@@ -141,7 +140,7 @@ impl Mappings<'_, '_> {
             self.check.at(&key, "conflicts with `auth`, which sets that header; leave one out");
         }
         let body = self.body(declared);
-        let when = self.optional("when", &declared.when, ExpressionPlace::Request);
+        let when = self.optional("when", &declared.when, Request);
         let polling = self.polling(declared);
         let [error, declined] =
             [("error", &declared.error), ("declined", &declared.declined)].map(|(key, text)| {
@@ -149,11 +148,11 @@ impl Mappings<'_, '_> {
                     let others = "is only for steps before the last";
                     self.check.at(key, format!("{others}; for the last one, use `answer.{key}`"));
                 }
-                self.optional(key, text, ExpressionPlace::Answer)
+                self.optional(key, text, Answer)
             });
         self.reject_words("declined", &declined);
         let keep = self.keep(&declared.keep, last);
-        let bid = self.optional("bid", &declared.bid, ExpressionPlace::Answer);
+        let bid = self.optional("bid", &declared.bid, Answer);
         self.kept.extend(declared.bid.is_some().then(|| "bid".to_owned()));
         Some(CallStep {
             prefix: self.prefix.clone(),
@@ -191,32 +190,24 @@ impl Mappings<'_, '_> {
             self.check.at("url", "needs `pending`, which decides when no callback is awaited");
         }
         if declared.url.is_none() {
-            for key in declared.request_keys() {
-                self.check
-                    .at(key, "is for a request, and a step without `url` sends none: the partner calls us");
-            }
+            let fault = "is for a request, and a step without `url` sends none: the partner calls us";
+            declared.request_keys().for_each(|key| self.check.at(key, fault));
         }
         if !self.sends_callback {
-            self.check.remark(
-                "callback",
-                "awaits a callback, but no earlier step sends `callback_url`, so the partner cannot know \
-                    where to call",
-            );
+            let fault = "awaits a callback, but no earlier step sends `callback_url`, so the partner cannot know \
+                where to call";
+            self.check.remark("callback", fault);
         }
         if declared.verify.is_none() {
-            self.check.remark(
-                "callback",
-                "accepts unsigned calls: without `verify`, anyone who knows the address can answer for the \
-                    partner",
-            );
+            let fault = "accepts unsigned calls: without `verify`, anyone who knows the address can answer for the \
+                partner";
+            self.check.remark("callback", fault);
         }
-        let verify = self.optional("verify", &declared.verify, ExpressionPlace::Callback);
+        let verify = self.optional("verify", &declared.verify, Callback);
         if verify.as_ref().is_some_and(|verify| !verify.uses("secret")) {
-            self.check.remark(
-                "verify",
-                "uses no `secret`, so anyone who knows the address and the file's rule can answer for the \
-                    partner",
-            );
+            let fault = "uses no `secret`, so anyone who knows the address and the file's rule can answer for the \
+                partner";
+            self.check.remark("verify", fault);
         }
         verify
     }
@@ -232,31 +223,26 @@ impl Mappings<'_, '_> {
         if every < EVERY_MIN {
             self.check.at("every", format!("must be at least {EVERY_MIN:?}, got {every:?}"));
         }
-        Some(PollingRule { pending: self.expression("pending", pending, ExpressionPlace::Answer)?, every })
+        Some(PollingRule { pending: self.expression("pending", pending, Answer)?, every })
     }
 
-    fn keep(&mut self, declared: &BTreeMap<String, String>, last: bool) -> Vec<(String, Expression)> {
+    fn keep(&mut self, declared: &BTreeMap<String, String>, last: bool) -> Fields {
         if last && !declared.is_empty() {
             self.check.at("keep", "is only for steps before the last; `answer` sees the whole last answer");
         }
         if declared.contains_key("bid") {
             self.check.at("keep.bid", "is reserved where a step has a `bid`; choose another name");
         }
-        let keep = self.fields("keep", declared, ExpressionPlace::Answer);
+        let keep = self.fields("keep", declared, Answer);
         self.kept.extend(declared.keys().cloned());
         keep
     }
 
     fn url(&mut self, key: &str, url: &str) -> Option<TextTemplate> {
         if !is_absolute_url(&without_expressions(url)) {
-            let found = shown_address(url);
-            self.check.at(
-                key,
-                format!(
-                    "must be an absolute http or https URL without a user, got `{}`",
-                    found.escape_debug()
-                ),
-            );
+            let found = shown_address(url).escape_debug().to_string();
+            let wanted = "must be an absolute http or https URL without a user";
+            self.check.at(key, format!("{wanted}, got `{found}`"));
         }
         let template = self.template(key, url, AutoEscape::None)?;
         let path = if url.contains("{%") { "" } else { url.split('?').next().unwrap_or_default() };
@@ -288,7 +274,7 @@ impl Mappings<'_, '_> {
     fn template(&mut self, key: &str, text: &str, escape: AutoEscape) -> Option<TextTemplate> {
         let mut template = self.compiled(key, TextTemplate::compile(text, escape))?;
         template.key = self.whole(key);
-        self.names(key, text, template.variables(), ExpressionPlace::Request);
+        self.names(key, text, template.variables(), Request);
         if let Some(fault) = fixed::fault_of_template(text) {
             self.check.at(key, fault);
         }
@@ -326,12 +312,7 @@ impl Mappings<'_, '_> {
         compiled.map_err(|fault| self.check.at(key, no_mapping(key, fault))).ok()
     }
 
-    fn fields(
-        &mut self,
-        key: &str,
-        fields: &BTreeMap<String, String>,
-        stage: ExpressionPlace,
-    ) -> Vec<(String, Expression)> {
+    fn fields(&mut self, key: &str, fields: &BTreeMap<String, String>, stage: ExpressionPlace) -> Fields {
         let compiled = fields.iter().filter_map(|(name, text)| {
             let mut expression = self.expression(&format!("{key}.{}", quoted(name)), text, stage)?;
             expression.key = self.whole(&format!("{key}.{name}"));
@@ -354,7 +335,7 @@ impl Mappings<'_, '_> {
             if compiled.iter().any(|(known, _)| *known == name) {
                 self.check.at(&key, "stands twice: names of headers compare in any case; leave one out");
             }
-            if let Some(mut expression) = self.expression(&key, text, ExpressionPlace::Header) {
+            if let Some(mut expression) = self.expression(&key, text, Header) {
                 self.header_text(&key, &name, &self.specimen_of(&expression), declared);
                 expression.key = self.whole(&format!("headers.{name}"));
                 compiled.push((name, expression));
@@ -367,10 +348,8 @@ impl Mappings<'_, '_> {
     fn header_text(&mut self, key: &str, name: &HeaderName, text: &str, body: &declared::Step) {
         if let Some(letter) = text.chars().find(|letter| !matches!(letter, ' '..='~' | '\t')) {
             let found = letter.escape_default();
-            self.check.at(
-                key,
-                format!("has `{found}`, but may only have visible ASCII: encode it, as by `|base64`"),
-            );
+            let fault = format!("has `{found}`, but may only have visible ASCII: encode it, as by `|base64`");
+            self.check.at(key, fault);
         }
         self.is_utf8(key, document::charset(Some(text)).filter(|_| *name == CONTENT_TYPE));
         let bodies =
@@ -385,10 +364,8 @@ impl Mappings<'_, '_> {
     /// Checks that a body is declared as what it is.
     fn is_utf8(&mut self, key: &str, encoding: Option<&str>) {
         if let Some(found) = encoding.filter(|found| !found.eq_ignore_ascii_case("utf-8")) {
-            self.check.at(
-                key,
-                format!("declares `{}`, but offerd sends UTF-8: write `UTF-8`", found.escape_debug()),
-            );
+            let found = found.escape_debug();
+            self.check.at(key, format!("declares `{found}`, but offerd sends UTF-8: write `UTF-8`"));
         }
     }
 
@@ -403,9 +380,7 @@ impl Mappings<'_, '_> {
                 let table = toml::Value::Table(json.clone());
                 self.shape("json", &table).map(BodyMapping::Json)
             }
-            (None, Some(form), None) => {
-                Some(BodyMapping::Form(self.fields("form", form, ExpressionPlace::Request)))
-            }
+            (None, Some(form), None) => Some(BodyMapping::Form(self.fields("form", form, Request))),
             (None, None, Some(xml)) => self.xml(xml).map(BodyMapping::Xml),
             _ => {
                 self.check.at("json", "conflicts with `form` or `xml`; a request has one body");
@@ -431,9 +406,7 @@ impl Mappings<'_, '_> {
 
     fn shape(&mut self, key: &str, value: &toml::Value) -> Option<JsonMapping> {
         Some(match value {
-            toml::Value::String(text) => {
-                JsonMapping::Of(self.expression(key, text, ExpressionPlace::Request)?)
-            }
+            toml::Value::String(text) => JsonMapping::Of(self.expression(key, text, Request)?),
             toml::Value::Integer(number) => JsonMapping::Fixed(Value::from(*number).to_string()),
             toml::Value::Float(number) => JsonMapping::Fixed(Value::from(*number).to_string()),
             toml::Value::Boolean(flag) => JsonMapping::Fixed(flag.to_string()),
@@ -457,9 +430,8 @@ impl Mappings<'_, '_> {
     pub(super) fn auth(&mut self, auth: &declared::Auth) -> Option<Auth> {
         match (&auth.basic, &auth.oauth2) {
             (Some(basic), None) => {
-                let user = self.expression("auth.basic.user", &basic.user, ExpressionPlace::Request);
-                let password =
-                    self.expression("auth.basic.password", &basic.password, ExpressionPlace::Request);
+                let user = self.expression("auth.basic.user", &basic.user, Request);
+                let password = self.expression("auth.basic.password", &basic.password, Request);
                 if user.as_ref().is_some_and(|user| self.specimen_of(user).contains(':')) {
                     self.check.at("auth.basic.user", NO_USER);
                 }
@@ -475,9 +447,9 @@ impl Mappings<'_, '_> {
 
     fn oauth2(&mut self, declared: &declared::OAuth2) -> Option<Auth> {
         let declared::OAuth2 { token_url, sandbox_token_url, scope, .. } = declared;
-        let client_id = self.expression("auth.oauth2.client_id", &declared.client_id, ExpressionPlace::Token);
+        let client_id = self.expression("auth.oauth2.client_id", &declared.client_id, Token);
         let proof = self.client_proof(declared);
-        let params = self.fields("auth.oauth2.params", &declared.params, ExpressionPlace::Token);
+        let params = self.fields("auth.oauth2.params", &declared.params, Token);
         for (name, url) in [("token_url", Some(token_url)), ("sandbox_token_url", sandbox_token_url.as_ref())]
         {
             let key = format!("auth.oauth2.{name}");
@@ -501,7 +473,7 @@ impl Mappings<'_, '_> {
         let is_basic = declared.client_auth == ClientAuth::Basic;
         match (&declared.client_secret, &declared.client_assertion) {
             (Some(secret), None) => {
-                let secret = self.expression("auth.oauth2.client_secret", secret, ExpressionPlace::Token);
+                let secret = self.expression("auth.oauth2.client_secret", secret, Token);
                 secret.map(if is_basic { ClientProof::Basic } else { ClientProof::Secret })
             }
             (None, Some(assertion)) => {
@@ -509,8 +481,7 @@ impl Mappings<'_, '_> {
                     let fault = "is how a `client_secret` is sent, but `client_assertion` replaces it";
                     self.check.at("auth.oauth2.client_auth", fault);
                 }
-                let assertion =
-                    self.expression("auth.oauth2.client_assertion", assertion, ExpressionPlace::Token);
+                let assertion = self.expression("auth.oauth2.client_assertion", assertion, Token);
                 assertion.map(ClientProof::Assertion)
             }
             _ => {
@@ -524,8 +495,8 @@ impl Mappings<'_, '_> {
         let http = self.http;
         let keys: Vec<String> = self.product.offers.iter().map(|offer| offer.key.clone()).collect();
         let declared = &http.answer;
-        let error = self.optional("answer.error", &declared.error, ExpressionPlace::Answer);
-        let declined = self.optional("answer.declined", &declared.declined, ExpressionPlace::Answer);
+        let error = self.optional("answer.error", &declared.error, Answer);
+        let declined = self.optional("answer.declined", &declared.declined, Answer);
         self.reject_words("answer.declined", &declined);
         let xml = http.steps.last().map_or(&http.xml, |step| &step.xml);
         if xml.is_some() && declared.offers.is_none() {
@@ -533,29 +504,24 @@ impl Mappings<'_, '_> {
             self.check.at("answer.offers", message);
         }
         let offers = declared.offers.as_deref().unwrap_or("response.offers");
-        let offers = self.expression("answer.offers", offers, ExpressionPlace::Answer);
-        let inner = self.optional("answer.inner", &declared.inner, ExpressionPlace::Inner);
+        let offers = self.expression("answer.offers", offers, Answer);
+        let inner = self.optional("answer.inner", &declared.inner, Inner);
         let offer = self.figures(&keys);
         let declines = http.steps.iter().map(|step| &step.declined).chain([&declared.declined]).flatten();
         if !declared.reasons.is_empty() && declines.into_iter().all(|text| fixed::is_comparison(text)) {
-            self.check.at(
-                "answer.reasons",
-                "never apply: no `declined` gives a reason; set it to where the answer has one, such as \
-                 `response.reason`",
-            );
+            let fault = "never apply: no `declined` gives a reason; set it to where the answer has one, such as \
+                `response.reason`";
+            self.check.at("answer.reasons", fault);
         }
         let reasons = self.reasons(&declared.reasons);
-        let empty_declines = declared.empty == Some(Empty::Declines);
         let money = Arc::new(self.money_rules());
-        let offers = offers?;
-        let max_offers = declared.max_offers;
         Some(AnswerMapping {
             error,
             declined,
             reasons,
-            offers,
-            max_offers,
-            empty_declines,
+            offers: offers?,
+            max_offers: declared.max_offers,
+            empty_declines: declared.empty == Some(Empty::Declines),
             inner,
             offer,
             keys,
@@ -568,18 +534,15 @@ impl Mappings<'_, '_> {
     fn reject_words(&mut self, key: &str, declined: &Option<Expression>) {
         let applies = |status: &u16| {
             let context = minijinja::context! { status, response => "", ..specimen::context() };
-            declined
-                .as_ref()
-                .is_some_and(|by| by.names_status && by.says(&context).is_ok_and(|it| it.is_some()))
+            let declines = |by: &Expression| by.says(&context).is_ok_and(|said| said.is_some());
+            declined.as_ref().is_some_and(|by| by.names_status && declines(by))
         };
         if let Some(status) = OUTAGES.iter().find(|status| applies(status)) {
-            self.check.remark(
-                key,
-                format!(
-                    "applies to every answer with status {status}, so an outage or a wrong key counts as \
-                     declines; name the statuses that decline, as in `status == 422`"
-                ),
+            let outage = format!(
+                "applies to every answer with status {status}, so an outage or a wrong key counts as declines; \
+                 name the statuses that decline, as in `status == 422`"
             );
+            self.check.remark(key, outage);
         }
         let own = &self.http.answer.reasons;
         for word in declined.iter().flat_map(Expression::literals).filter(|word| !own.contains_key(*word)) {
@@ -607,20 +570,14 @@ impl Mappings<'_, '_> {
     }
 
     /// Records the location of a mapping, and checks every name that it uses.
-    fn names(
-        &mut self,
-        key: &str,
-        text: &str,
-        variables: impl IntoIterator<Item = String>,
-        stage: ExpressionPlace,
-    ) {
+    fn names(&mut self, key: &str, text: &str, variables: BTreeSet<String>, stage: ExpressionPlace) {
         self.places.note(&self.whole(key), self.check.line_of(key));
         self.signing.push((self.whole(key), text.to_owned()));
         let quoted = text.split(['\'', '"']).filter(|part| part.starts_with('@'));
         self.attributes.extend(quoted.map(str::to_owned));
         let sources = KnownNames { secrets: self.secrets, kept: &self.kept, ping: self.is_ping };
         for variable in variables {
-            self.sends_callback |= variable == "callback_url" && stage != ExpressionPlace::Answer;
+            self.sends_callback |= variable == "callback_url" && stage != Answer;
             self.used.extend(variable.strip_prefix("secret.").map(str::to_owned));
             if let Some(fault) = names::fault(key, text, &variable, stage, sources) {
                 self.check.at(key, fault);

@@ -23,7 +23,6 @@
 //! catalog (`answer.own`); its texts are then stored with the answer.
 
 pub mod absent;
-mod advice;
 pub mod answer;
 mod answer_mapping;
 pub mod auth;
@@ -65,7 +64,7 @@ pub use answer::{AnswerReading, Answered, Received};
 pub use declared::Post;
 pub use exchange::{Awaited, NextCall, PartnerExchange, StoredExchange};
 pub use given::{AskContext, Given};
-pub use mapping_error::MappingError;
+pub use mapping_error::{MappingError, MappingResult};
 pub use request::HttpRequest;
 pub use secret::Secrets;
 pub use source::HttpSource;

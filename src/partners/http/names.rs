@@ -5,19 +5,10 @@ use super::expression::is_of_known_words;
 use offerd_base::declaration::{SECRET_TABLES, did_you_mean, nearest};
 use offerd_model::{Attribute, AttributeKind};
 
+#[rustfmt::skip]
 const OF_REQUESTS: [&str; 12] = [
-    "lead",
-    "lead_uuid",
-    "rate_table_uuid",
-    "ask_uuid",
-    "callback_url",
-    "test",
-    "now",
-    "nonce",
-    "age",
-    "credit_score",
-    "credit_rating",
-    "secret",
+    "lead", "lead_uuid", "rate_table_uuid", "ask_uuid", "callback_url", "test", "now", "nonce", "age",
+    "credit_score", "credit_rating", "secret",
 ];
 
 /// Fields of the `request` variable, available to its headers.
@@ -116,10 +107,8 @@ pub(super) fn fault(
     let known = stage.names(!kept.is_empty(), ping);
     if !known.contains(&first) {
         if ping && OF_THE_PERSON.contains(&first) {
-            return Some(format!(
-                "uses `{first}`, which leads to the person: a ping also goes to partners that do not get \
-                    the lead; use `ask_uuid` to identify the ask"
-            ));
+            let advice = "use `ask_uuid` to identify the ask";
+            return Some(format!("uses `{first}`, which leads to the person: {OF_PINGS}; {advice}"));
         }
         let bare = text.trim() == variable && rest.is_empty();
         // A single word is usually a text without quotes.
@@ -147,10 +136,8 @@ pub(super) fn fault(
             let near = nearest(rest, OF_THE_REQUEST);
             let shown = near.map_or_else(String::new, |_| format!(", `{rest}`"));
             let parts = OF_THE_REQUEST.join(", ");
-            Some(format!(
-                "uses an unknown part of the `request`{shown}; known: {parts}{}",
-                did_you_mean(near)
-            ))
+            let hint = did_you_mean(near);
+            Some(format!("uses an unknown part of the `request`{shown}; known: {parts}{hint}"))
         }
         "lead" => attribute(rest).or_else(|| personal(rest).filter(|_| ping)),
         _ => None,
@@ -199,21 +186,20 @@ fn within(long: &str, short: &str) -> bool {
     short.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
+const OF_PINGS: &str = "a ping also goes to partners that do not get the lead";
+
 /// The fault of a ping's path that identifies a person.
 fn personal(path: &str) -> Option<String> {
     let named = Attribute::all().iter().find(|attribute| attribute.personal && within(attribute.path, path));
     let is_open = OPEN.iter().any(|open| *open != "productTypes" && path.split('.').next() == Some(*open));
     match named {
-        Some(attribute) if attribute.path == path => Some(format!(
-            "uses `lead.{path}`, which identifies a person: a ping also goes to partners that do not get \
-                the lead"
-        )),
-        Some(attribute) => Some(format!(
-            "uses `lead{}{path}`, in which `{}` identifies a person: a ping also goes to partners that do \
-                not get the lead",
-            if path.is_empty() { "" } else { "." },
-            attribute.path
-        )),
+        Some(found) if found.path == path => {
+            Some(format!("uses `lead.{path}`, which identifies a person: {OF_PINGS}"))
+        }
+        Some(Attribute { path: inner, .. }) => {
+            let dot = if path.is_empty() { "" } else { "." };
+            Some(format!("uses `lead{dot}{path}`, in which `{inner}` identifies a person: {OF_PINGS}"))
+        }
         None if is_open => Some(format!("uses `lead.{path}` in a ping, but it may identify a person")),
         None => None,
     }

@@ -7,16 +7,11 @@ use super::mapping_error::MappingError;
 /// The lines of a partner file at which its mappings are.
 #[derive(Debug, Default)]
 pub struct MappingLines {
-    file: String,
-    lines: BTreeMap<String, usize>,
+    pub(super) file: String,
+    pub(super) lines: BTreeMap<String, usize>,
 }
 
 impl MappingLines {
-    /// Locations of a file, initially empty.
-    pub fn of(file: String) -> Self {
-        Self { file, lines: BTreeMap::new() }
-    }
-
     /// Records the line of a mapping.
     pub fn note(&mut self, key: &str, line: Option<usize>) {
         self.lines.extend(line.map(|line| (plain(key), line)));
@@ -30,11 +25,8 @@ impl MappingLines {
     /// Formats an error with its location: file, line, key and cause.
     pub fn locate(&self, error: &MappingError) -> String {
         let MappingError { key, cause, .. } = error;
-        let file = &self.file;
-        match self.line_of(key) {
-            Some(line) => format!("{file}:{line}: `{key}` {cause}"),
-            None => format!("{file}: `{key}` {cause}"),
-        }
+        let line = self.line_of(key).map_or_else(String::new, |line| format!(":{line}"));
+        format!("{}{line}: `{key}` {cause}", self.file)
     }
 }
 
@@ -49,7 +41,7 @@ mod tests {
 
     #[test]
     fn a_failure_names_file_and_line_however_its_key_is_written() {
-        let mut places = MappingLines::of("far.toml".to_owned());
+        let mut places = MappingLines { file: "far.toml".to_owned(), ..MappingLines::default() };
         places.note("headers.\"X-Key\"", Some(7));
         places.note("answer.offers", None);
         let located = |key: &str| places.locate(&MappingError::new(key, "is no list"));

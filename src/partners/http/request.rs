@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::exchange::PartnerExchange;
 use super::expression::{Expression, text};
 use super::given::Given;
-use super::mapping_error::MappingError;
+use super::mapping_error::{MappingError, MappingResult};
 use super::secret::Secrets;
 use super::source::HttpSource;
 use super::step::{BodyMapping, CallStep};
@@ -39,7 +39,7 @@ impl HttpSource {
         exchange: &PartnerExchange,
         given: &Given,
         secrets: Secrets,
-    ) -> Result<Option<HttpRequest>, MappingError> {
+    ) -> MappingResult<Option<HttpRequest>> {
         let nonce = secrets.nonce();
         let context = self.secret_context(secrets, nonce, self.context(given, exchange));
         let request = self.step(exchange).request(given.asked.test, nonce, &context)?;
@@ -50,12 +50,7 @@ impl HttpSource {
 }
 
 impl CallStep {
-    fn request(
-        &self,
-        test: bool,
-        nonce: Uuid,
-        context: &Mapped,
-    ) -> Result<Option<HttpRequest>, MappingError> {
+    fn request(&self, test: bool, nonce: Uuid, context: &Mapped) -> MappingResult<Option<HttpRequest>> {
         let declared = if test { &self.sandbox_url } else { &self.url };
         let Some(declared) = declared else { return Ok(None) };
         let mut url = declared.run(context)?;
@@ -90,7 +85,7 @@ impl CallStep {
         Ok(Some(HttpRequest { method: self.method.clone(), url, headers, body, nonce }))
     }
 
-    fn headers(&self, url: &str, body: &Bytes, context: &Mapped) -> Result<HeaderMap, MappingError> {
+    fn headers(&self, url: &str, body: &Bytes, context: &Mapped) -> MappingResult<HeaderMap> {
         let signing = || {
             let request = signed_part(&self.method, url, body);
             minijinja::context! { request, ..context.clone() }
@@ -116,7 +111,7 @@ fn signed_part(method: &Method, url: &str, body: &Bytes) -> Mapped {
     minijinja::context! { method => method.as_str(), url, path, query, body }
 }
 
-fn fields(fields: &[(String, Expression)], context: &Mapped) -> Result<Vec<(String, String)>, MappingError> {
+fn fields(fields: &[(String, Expression)], context: &Mapped) -> MappingResult<Vec<(String, String)>> {
     let mut filled = Vec::with_capacity(fields.len());
     for (name, expression) in fields {
         filled.extend(text(&expression.run(context)?).map(|text| (name.clone(), text)));

@@ -6,8 +6,7 @@ use std::fmt;
 use uuid::Uuid;
 
 use super::declared;
-use offerd_base::ids;
-use offerd_base::regular_file;
+use offerd_base::{ids, regular_file};
 
 /// Maximum size of a secret file in bytes; a private key with its chain takes a few thousand.
 const BYTES_MAX: u64 = 64 * 1024;
@@ -50,21 +49,14 @@ impl Secret {
     pub fn read(declared: &declared::SecretLocation) -> Result<Self, String> {
         let (text, place) = match declared {
             declared::SecretLocation::Env { env: name } => {
-                let place = if is_variable(name) {
-                    format!("the environment variable {name}")
-                } else {
-                    "the environment variable that it names".to_owned()
-                };
-                (
-                    std::env::var(name).map_err(|error| match error {
-                        VarError::NotUnicode(_) => format!("cannot be used: {place} is not UTF-8 text"),
-                        VarError::NotPresent => format!(
-                            "cannot be read: {place} is not set; a daemon has only the variables that it \
-                                was started with"
-                        ),
-                    })?,
-                    place,
-                )
+                let shown = if is_variable(name) { name.as_str() } else { "that it names" };
+                let place = format!("the environment variable {shown}");
+                let unset = "is not set; a daemon has only the variables that it was started with";
+                let read = std::env::var(name).map_err(|error| match error {
+                    VarError::NotUnicode(_) => format!("cannot be used: {place} is not UTF-8 text"),
+                    VarError::NotPresent => format!("cannot be read: {place} {unset}"),
+                });
+                (read?, place)
             }
             declared::SecretLocation::File { file } => {
                 let place = "the file that it names".to_owned();

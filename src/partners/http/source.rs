@@ -13,13 +13,16 @@ use super::declared::{Post, Wire};
 use super::exchange::PartnerExchange;
 use super::expression::Expression;
 use super::given::Given;
-use super::mapping_error::MappingError;
+use super::mapping_error::MappingResult;
 use super::places::MappingLines;
 use super::secret::{Secret, Secrets};
 use super::step::CallStep;
 use super::work::Meter;
 use offerd_base::ids;
 use offerd_model::Timestamp;
+
+/// Secrets by name; `None` for those that a paused seat lacks.
+pub(super) type PartnerSecrets = BTreeMap<String, Option<Secret>>;
 
 /// How a partner is asked over HTTP, and how its answers are read.
 #[derive(Debug)]
@@ -30,7 +33,7 @@ pub struct HttpSource {
     pub(super) steps: Vec<CallStep>,
     /// Which bidders are sent the lead.
     pub post: Post,
-    pub(super) secrets: BTreeMap<String, Option<Secret>>,
+    pub(super) secrets: PartnerSecrets,
     pub(super) answer: AnswerMapping,
     /// The XML attributes that its mappings use, such as `@months`.
     pub(super) attributes: BTreeSet<String>,
@@ -82,7 +85,7 @@ impl HttpSource {
     /// Whether a callback is signed as the file requires. An error in the rule counts as unsigned.
     pub fn is_signed(&self, headers: &HeaderMap, body: &[u8]) -> bool {
         let now = Timestamp::from(Utc::now()).to_string();
-        self.verified(headers, body, (&now, Secrets::Real)).is_ok_and(|signed| signed)
+        self.verified(headers, body, &now, Secrets::Real).is_ok_and(|signed| signed)
     }
 
     /// Like [`is_signed`](Self::is_signed), with the error.
@@ -93,8 +96,9 @@ impl HttpSource {
         &self,
         headers: &HeaderMap,
         body: &[u8],
-        (now, secrets): (&str, Secrets),
-    ) -> Result<bool, MappingError> {
+        now: &str,
+        secrets: Secrets,
+    ) -> MappingResult<bool> {
         for step in &self.steps {
             let Some(verify) = &step.verify else { continue };
             let header = answer::texts_of(headers);

@@ -8,7 +8,10 @@ use minijinja::value::{Value as Mapped, ValueKind};
 
 use super::document::leaf;
 use super::expression::{Expression, TextTemplate};
-use super::mapping_error::MappingError;
+use super::mapping_error::{MappingError, MappingResult};
+
+/// Names, each with its value.
+pub(super) type Fields = Vec<(String, Expression)>;
 
 /// A call: its request, and the mappings of its answer that decide what follows.
 #[derive(Debug)]
@@ -19,7 +22,7 @@ pub struct CallStep {
     /// `None` if the partner only calls back.
     pub(super) url: Option<TextTemplate>,
     pub(super) sandbox_url: Option<TextTemplate>,
-    pub(super) query: Vec<(String, Expression)>,
+    pub(super) query: Fields,
     pub(super) headers: Vec<(HeaderName, Expression)>,
     /// Whether a header is computed from the rest of the request.
     pub(super) signs: bool,
@@ -28,7 +31,7 @@ pub struct CallStep {
     pub(super) polling: Option<PollingRule>,
     pub(super) error: Option<Expression>,
     pub(super) declined: Option<Expression>,
-    pub(super) keep: Vec<(String, Expression)>,
+    pub(super) keep: Fields,
     /// The partner's bid; makes the step a ping.
     pub bid: Option<Expression>,
     /// Whether it is made at most once per ask.
@@ -83,7 +86,7 @@ pub enum JsonMapping {
 
 impl JsonMapping {
     /// Writes the value; false, with nothing written, if it is omitted.
-    pub(super) fn write(&self, context: &Mapped, json: &mut Vec<u8>) -> Result<bool, MappingError> {
+    pub(super) fn write(&self, context: &Mapped, json: &mut Vec<u8>) -> MappingResult<bool> {
         match self {
             Self::Fixed(text) => json.extend_from_slice(text.as_bytes()),
             Self::Of(expression) => {
@@ -127,12 +130,7 @@ impl JsonMapping {
 }
 
 /// Writes an element of an object or an array, with its comma; nothing if it is omitted.
-fn written(
-    name: &str,
-    shape: &JsonMapping,
-    context: &Mapped,
-    json: &mut Vec<u8>,
-) -> Result<(), MappingError> {
+fn written(name: &str, shape: &JsonMapping, context: &Mapped, json: &mut Vec<u8>) -> MappingResult<()> {
     let before = json.len();
     if !json.ends_with(b"{") && !json.ends_with(b"[") {
         json.push(b',');

@@ -39,37 +39,17 @@ const WEIGHED: &str = "weighed";
 pub(super) const SETTLED: &str = "settled";
 
 /// Filters that cost nothing, or pay by themselves.
+#[rustfmt::skip]
 const FREE: [&str; 13] = [
-    "abs",
-    "as_list",
-    "attr",
-    "bool",
-    "count",
-    "date",
-    "default",
-    "first",
-    "float",
-    "int",
-    "length",
-    "read_date",
-    "round",
+    "abs", "as_list", "attr", "bool", "count", "date", "default", "first", "float", "int", "length",
+    "read_date", "round",
 ];
 
 /// Filters that visit the values of a list, and nothing within them.
+#[rustfmt::skip]
 const OF_LISTS: [&str; 13] = [
-    "chain",
-    "items",
-    "last",
-    "list",
-    "max",
-    "min",
-    "reject",
-    "rejectattr",
-    "reverse",
-    "select",
-    "selectattr",
-    "sum",
-    "zip",
+    "chain", "items", "last", "list", "max", "min", "reject", "rejectattr", "reverse", "select", "selectattr",
+    "sum", "zip",
 ];
 
 pub(super) fn add_to(environment: &mut Environment<'static>) {

@@ -3,7 +3,7 @@
 use chrono::NaiveDate;
 use chrono_tz::Tz;
 
-use super::Schedule;
+use super::WeekWindow;
 use offerd_base::declaration::{ValueFaults, if_any, is_key};
 use offerd_base::table;
 
@@ -37,7 +37,7 @@ table! {
         time_zone: Tz = time_zone => or(Tz::UTC),
         /// Opening hours in local time; always open when absent.
         schedule: Vec<Window> => optional,
-        .. pub hours: Schedule
+        .. pub hours: Vec<WeekWindow>
     }
 
     /// One window of `schedule`: `{ days = ["mon..fri", "sun"], from = "08:00", to = "20:00" }`.

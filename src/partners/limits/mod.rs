@@ -1,13 +1,11 @@
 //! The limits of a seat. Pure: `matching::limiter` counts; this module only defines the bounds.
 
 pub mod declared;
-mod schedule;
 
 use std::ops::Range;
 
-use chrono::{DateTime, Datelike, Days, Duration, Months, NaiveDate, TimeZone, Utc, Weekday};
+use chrono::{DateTime, Datelike, Days, Duration, Months, NaiveDate, TimeZone, Timelike, Utc, Weekday};
 pub use declared::{Exclusive, Limits};
-pub use schedule::{Schedule, WeekWindow};
 
 use offerd_base::declaration::DeclaredTable;
 
@@ -44,9 +42,12 @@ impl Limits {
         }
     }
 
-    /// Whether the schedule is open.
+    /// Whether the schedule is open. A repeated hour is open twice, a skipped one never.
     pub fn open_at(&self, at: DateTime<Utc>) -> bool {
-        self.hours.is_empty() || self.hours.open_at(at.with_timezone(&self.time_zone).naive_local())
+        let local = at.with_timezone(&self.time_zone);
+        let minute = (local.hour() * 60 + local.minute()) as u16;
+        let today = local.weekday().num_days_from_monday();
+        self.hours.is_empty() || self.hours.iter().any(|window| window.open_at(today, minute))
     }
 
     /// The next time at which the schedule opens or closes; `None` if not within two weeks.
@@ -92,6 +93,28 @@ impl Limits {
     }
 }
 
+const DAY: u16 = 24 * 60;
+
+/// A window on some days of the week.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WeekWindow {
+    /// Days on which it begins: bit 0 is Monday.
+    pub days: u8,
+    /// First minute of the day.
+    pub from: u16,
+    /// Minute of the day at which it ends (exclusive), up to 24:00; on the next day if not after `from`.
+    pub to: u16,
+}
+
+impl WeekWindow {
+    fn open_at(self, today: u32, minute: u16) -> bool {
+        let begins_on = |day: u32| self.days & 1 << (day % 7) != 0;
+        let (end, on_next_day) = if self.from < self.to { (self.to, 0) } else { (DAY, self.to) };
+        begins_on(today) && (self.from..end).contains(&minute)
+            || begins_on(today + 6) && (0..on_next_day).contains(&minute)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use chrono_tz::Tz;
@@ -107,7 +130,7 @@ mod tests {
             let days = days.iter().fold(0, |days, day| days | 1 << day);
             WeekWindow { days, from: from * 60, to: to * 60 }
         };
-        let hours = Schedule(windows.iter().map(window).collect());
+        let hours = windows.iter().map(window).collect();
         Limits { time_zone: zone, hours, ..Limits::default() }
     }
 

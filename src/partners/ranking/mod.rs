@@ -269,7 +269,7 @@ mod tests {
         let facts = Facts::new(&lead, chrono::DateTime::default(), CreditBands::Current).ranked_by(Some(&by));
         let quote = |nth: &usize| {
             let seat = &book.seats()[*nth];
-            let quote = seat.offers[0].quote(&facts).expect("it fits");
+            let quote = seat.offers[0].quote(&facts, true).expect("it fits");
             assert_eq!(quote.score, quote.ranked.expect("it is ranked").score());
             (seat.identity.key.clone(), quote.score)
         };

@@ -125,7 +125,7 @@ impl Stored<'_> {
             (Some(answered), Some(_)) if answered.was_asked() => answered.clone(),
             (_, Some(_)) => Outcome::NoOffers(NoOfferReason::Declined),
             (_, None) => {
-                let quotes = fit.offers.iter().filter_map(|offer| seat.offers[*offer].quote(facts));
+                let quotes = fit.offers.iter().filter_map(|offer| seat.offers[*offer].quote(facts, true));
                 Outcome::Offers(highest(quotes.collect(), most.offers))
             }
         }

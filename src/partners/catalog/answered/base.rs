@@ -8,7 +8,7 @@ use super::super::{CatalogOffer, FiguresSource, Pricing, common_faults, known_to
 use super::AnsweredFigures;
 use super::unfit::Unfit;
 use crate::check::checker::PartnerFileChecker;
-use crate::declared;
+use crate::declared::{self, Own};
 use crate::eligibility::EligibilityRule;
 use crate::identity::Institution;
 use crate::template::Imprint;
@@ -29,11 +29,7 @@ const NEEDED: [(&str, [&str; 2]); 2] =
 const FAULTS_WITHOUT_VALUES: [&str; 4] = ["is missing", "must be", "is one of two", "is for"];
 
 /// The declaration of a partner's own offers, with stand-ins for what a catalog offer requires.
-pub(in crate::catalog) fn said_of_own(
-    mut said: toml::Table,
-    own: &declared::Own,
-    product_type: ProductType,
-) -> toml::Table {
+pub(crate) fn said_of_own(mut said: toml::Table, own: &Own, product_type: ProductType) -> toml::Table {
     said.insert("key".to_owned(), own.key.clone().into());
     said.entry("landing_url").or_insert_with(|| UNSAID_PLACE.into());
     said.extend(stand_ins(product_type));
@@ -70,8 +66,8 @@ impl CatalogOffer {
 }
 
 /// What a partner's own offer lacks and no figure in `answered` supplies: key and fault.
-pub(in crate::catalog) fn lacks(
-    own: &declared::Own,
+pub(crate) fn lacks(
+    own: &Own,
     said: &toml::Table,
     product_type: ProductType,
     answered: &BTreeMap<String, String>,

@@ -76,7 +76,7 @@ impl<'f> AnsweredFigures<'f> {
         let mut quote = offer.scored(self.facts, said, quoted);
         quote.landing_url = self.landing_url(offer)?;
         quote.expires_at = self.text("expires_at").and_then(Timestamp::parse).map(Timestamp::millis);
-        if quote.expires_at.is_some_and(|end| end <= self.facts.now().timestamp_millis()) {
+        if quote.expires_at.is_some_and(|end| end <= self.facts.now.timestamp_millis()) {
             return Err("its `expires_at` is in the past".into());
         }
         quote.doubt = doubt;

@@ -218,7 +218,7 @@ fn off(found: Spread, span: Spread) -> f64 {
 }
 
 fn state(facts: &Facts, of_property: bool) -> Option<State> {
-    let lead = facts.lead();
+    let lead = facts.lead;
     let property = lead.mortgage_information.as_ref().and_then(|mortgage| mortgage.property_state.as_deref());
     property.and_then(State::from_wire).filter(|_| of_property).or_else(|| facts.state())
 }

@@ -46,17 +46,12 @@ pub fn decoded(body: Bytes, headers: &mut HeaderMap, most: usize) -> Result<Byte
     decode(codings(headers)?, body, headers, most)
 }
 
-fn decode(
-    codings: Vec<Coding>,
-    body: Bytes,
-    headers: &mut HeaderMap,
-    most: usize,
-) -> Result<Bytes, CallError> {
+fn decode(codings: Vec<Coding>, body: Bytes, head: &mut HeaderMap, most: usize) -> Result<Bytes, CallError> {
     if codings.is_empty() {
         return Ok(body);
     }
-    headers.remove(CONTENT_ENCODING);
-    headers.remove(CONTENT_LENGTH);
+    head.remove(CONTENT_ENCODING);
+    head.remove(CONTENT_LENGTH);
     codings.into_iter().rev().try_fold(body, |body, coding| undone(&body, coding, most))
 }
 

@@ -71,6 +71,9 @@ impl CaseCall {
     }
 }
 
+/// The reading of an answer, or why its mappings could not be run.
+pub(super) type Reading = MappingResult<AnswerReading>;
+
 /// `expect`
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
@@ -115,12 +118,7 @@ impl Response {
 }
 
 impl CaseExpectation {
-    pub(super) fn compare(
-        &self,
-        seat: &Seat,
-        reading: &MappingResult<AnswerReading>,
-        wrong: &mut Vec<String>,
-    ) {
+    pub(super) fn compare(&self, seat: &Seat, reading: &Reading, wrong: &mut Vec<String>) {
         let reading = match (self, reading) {
             (_, Ok(reading)) => reading,
             (Self::Failed(cause), Err(error)) if error.to_string().contains(cause.as_str()) => return,

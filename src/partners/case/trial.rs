@@ -1,16 +1,11 @@
 //! Runs a case: makes its calls and compares its results.
 
 use super::callback::{CallbackOutcome, CaseCallback, SignKeys};
-use super::expected::{CaseExpectation, Response};
+use super::expected::{CaseExpectation, Reading, Response};
 use super::{CALLBACK, CaseExchange, NOON, RATE_TABLE};
 use crate::catalog::CatalogOffer;
-use crate::http::{
-    AnswerReading, Answered, Given, HttpSource, MappingResult, NextCall, PartnerExchange, Received, Secrets,
-};
+use crate::http::{AnswerReading, Answered, Given, HttpSource, NextCall, PartnerExchange, Received, Secrets};
 use crate::{Facts, Seat};
-
-/// The reading of the last answer; `None` before it.
-type LastReading = Option<MappingResult<AnswerReading>>;
 
 pub(super) struct Trial<'a> {
     seat: &'a Seat,
@@ -25,7 +20,7 @@ pub(super) struct Trial<'a> {
     /// Whether another call must follow the last answer.
     goes_on: bool,
     /// The reading of the last answer.
-    reading: LastReading,
+    reading: Option<Reading>,
     /// Differences from the expectations.
     pub(super) wrong: Vec<String>,
 }
@@ -104,7 +99,7 @@ impl<'a> Trial<'a> {
             (headers, body) = sign.signed((&headers, &body), NOON, SignKeys::Masked)?;
         }
         let received = Received { status, headers: &headers, body: &body };
-        let signed = self.source.verified(&headers, &body, NOON, Secrets::Masked);
+        let signed = self.source.verified(&headers, &body, (NOON, Secrets::Masked));
         let found = self.found(signed.as_ref().is_ok_and(|signed| *signed), received);
         let before = self.wrong.len();
         if found != callback.expect {
@@ -156,7 +151,7 @@ impl<'a> Trial<'a> {
     }
 
     /// The reading of an answer; `None` if another call must follow.
-    fn meaning(&self, exchange: &mut PartnerExchange, received: Received<'_>) -> LastReading {
+    fn meaning(&self, exchange: &mut PartnerExchange, received: Received<'_>) -> Option<Reading> {
         let offers: Vec<&CatalogOffer> = self.seat.offers.iter().collect();
         match self.source.take(exchange, received, self.given) {
             Ok(NextCall::Call | NextCall::Bid(_) | NextCall::Again(_)) => None,

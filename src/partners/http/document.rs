@@ -302,9 +302,8 @@ fn no_xml(error: &Error, text: &str, is_html: bool) -> String {
                 .to_owned()
         }
         Error::UnknownEntityReference(..) => {
-            format!(
-                "has an entity at {place} that XML does not define: the partner must write it as a letter or a number, as in `&#160;`"
-            )
+            let advice = "the partner must write it as a letter or a number, as in `&#160;`";
+            format!("has an entity at {place} that XML does not define: {advice}")
         }
         Error::UnclosedRootNode | Error::UnexpectedEndOfStream => CUT_OFF.to_owned(),
         _ if ends_in_tag() => CUT_OFF.to_owned(),

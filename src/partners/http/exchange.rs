@@ -13,10 +13,9 @@ use super::answer::{AnswerContext, AnswerReading, Answered, Received};
 use super::answer_mapping::AnswerMapping;
 use super::declared::BID_MAX;
 use super::expression::Expression;
-use super::given::Given;
 use super::mapping_error::{MappingError, MappingResult};
 use super::parsed::Parsed;
-use super::source::HttpSource;
+use super::source::{Given, HttpSource};
 use super::step::CallStep;
 use super::truth::{plain, truth_of};
 
@@ -206,11 +205,8 @@ impl CallStep {
         let mut urls =
             empty.flat_map(|name| [&self.url, &self.sandbox_url].map(|url| (url.as_ref(), name.clone())));
         let (url, name) = urls.find(|(url, name)| url.is_some_and(|url| url.needs(name)))?;
-        Some(format!(
-            "`{}` needs `{name}`, which is an empty text in the answer; if it may be empty, give the URL a \
-                `default`",
-            url?.key
-        ))
+        let advice = "if it may be empty, give the URL a `default`";
+        Some(format!("`{}` needs `{name}`, which is an empty text in the answer; {advice}", url?.key))
     }
 
     /// What follows from the answer to this step; [`NextCall::Call`] stands for any following step.

@@ -48,10 +48,8 @@ pub(super) fn no_json(error: &Error, text: &str) -> String {
         return wrapped.to_owned();
     }
     if error.is_eof() {
-        return format!(
-            "is cut off: its JSON ends at {place} before it is complete; the partner must send it whole, and \
-                count its `Content-Length` in bytes"
-        );
+        let advice = "the partner must send it whole, and count its `Content-Length` in bytes";
+        return format!("is cut off: its JSON ends at {place} before it is complete; {advice}");
     }
     if said.starts_with("trailing characters") {
         let what = if is_document(rest.trim_end()) { "another document" } else { "more" };

@@ -37,7 +37,6 @@ pub mod expression;
 mod figures;
 mod filters;
 mod fixed;
-pub mod given;
 mod json_fault;
 mod jws;
 mod mapping_error;
@@ -63,11 +62,10 @@ mod xml;
 pub use answer::{AnswerReading, Answered, Received};
 pub use declared::Post;
 pub use exchange::{Awaited, NextCall, PartnerExchange, StoredExchange};
-pub use given::{AskContext, Given};
 pub use mapping_error::{MappingError, MappingResult};
 pub use request::HttpRequest;
 pub use secret::Secrets;
-pub use source::HttpSource;
+pub use source::{AskContext, Given, HttpSource};
 
 #[cfg(test)]
 mod tests;

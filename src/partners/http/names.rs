@@ -160,10 +160,8 @@ pub(super) fn never_equal(text: &str) -> Option<String> {
     let mut lists = operands.windows(2).filter(|of| of[0].last() == Some(&"in"));
     let listed = || lists.find_map(|of| compared(&of[0][..of[0].len() - 1], of[1]));
     let name = same.or_else(listed)?;
-    Some(format!(
-        "compares `{name}`, which is no text, with a text, and they are never equal: leave out the quotes, or \
-            ask a list by `in`"
-    ))
+    let advice = "leave out the quotes, or ask a list by `in`";
+    Some(format!("compares `{name}`, which is no text, with a text, and they are never equal: {advice}"))
 }
 
 /// What separates the operands of a mapping from each other. `not` may begin one.

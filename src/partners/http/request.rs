@@ -8,10 +8,9 @@ use uuid::Uuid;
 
 use super::exchange::PartnerExchange;
 use super::expression::{Expression, text};
-use super::given::Given;
 use super::mapping_error::{MappingError, MappingResult};
 use super::secret::Secrets;
-use super::source::HttpSource;
+use super::source::{Given, HttpSource};
 use super::step::{BodyMapping, CallStep};
 
 /// A request to a partner, ready to be sent. Not `Debug`, since it holds personal data and secrets.

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 use hyper::HeaderMap;
-use minijinja::value::Value as Mapped;
+use minijinja::value::{Serde, Value as Mapped};
 use uuid::Uuid;
 
 use super::answer;
@@ -12,12 +12,12 @@ use super::answer_mapping::AnswerMapping;
 use super::declared::{Post, Wire};
 use super::exchange::PartnerExchange;
 use super::expression::Expression;
-use super::given::Given;
 use super::mapping_error::MappingResult;
 use super::places::MappingLines;
 use super::secret::{Secret, Secrets};
 use super::step::CallStep;
 use super::work::Meter;
+use crate::Facts;
 use offerd_base::ids;
 use offerd_model::Timestamp;
 
@@ -85,7 +85,7 @@ impl HttpSource {
     /// Whether a callback is signed as the file requires. An error in the rule counts as unsigned.
     pub fn is_signed(&self, headers: &HeaderMap, body: &[u8]) -> bool {
         let now = Timestamp::from(Utc::now()).to_string();
-        self.verified(headers, body, &now, Secrets::Real).is_ok_and(|signed| signed)
+        self.verified(headers, body, (&now, Secrets::Real)).is_ok_and(|signed| signed)
     }
 
     /// Like [`is_signed`](Self::is_signed), with the error.
@@ -96,8 +96,7 @@ impl HttpSource {
         &self,
         headers: &HeaderMap,
         body: &[u8],
-        now: &str,
-        secrets: Secrets,
+        (now, secrets): (&str, Secrets),
     ) -> MappingResult<bool> {
         for step in &self.steps {
             let Some(verify) = &step.verify else { continue };
@@ -166,4 +165,46 @@ pub enum ClientProof {
     Basic(Expression),
     /// Signed assertion (RFC 7523, 2.2).
     Assertion(Expression),
+}
+
+/// The context of an ask, besides the lead's attributes.
+#[derive(Debug, Clone, Copy)]
+pub struct AskContext {
+    /// Uuid of the lead.
+    pub lead: Uuid,
+    /// Uuid of the rate table.
+    pub rate_table: Uuid,
+    /// Whether it is a test lead, which only sandboxes may receive.
+    pub test: bool,
+    /// Time of the ask.
+    pub now: DateTime<Utc>,
+}
+
+/// A lead as mappings see it, with derived values and the context of the ask. Built once per rate table for
+/// all partners, since it costs as much as a request. Not `Debug`, since it holds personal data.
+pub struct Given {
+    pub(super) asked: AskContext,
+    context: Mapped,
+}
+
+impl Given {
+    /// The variables for a partner that is `asked` about the lead of `facts`.
+    pub fn of(facts: &Facts, asked: &AskContext) -> Self {
+        let context = minijinja::context! {
+            lead => Mapped::from(Serde(facts.lead)),
+            lead_uuid => asked.lead.to_string(),
+            rate_table_uuid => asked.rate_table.to_string(),
+            test => asked.test,
+            now => Timestamp::from(asked.now).to_string(),
+            age => facts.age(),
+            credit_score => facts.credit_score(),
+            credit_rating => facts.rating().map(|rating| rating.as_str()),
+        };
+        Self { asked: *asked, context }
+    }
+
+    /// The variables of a mapping, including values `kept` from earlier answers.
+    pub(super) fn context(&self, kept: &BTreeMap<String, Mapped>) -> Mapped {
+        minijinja::context! { kept => kept.clone(), ..self.context.clone() }
+    }
 }

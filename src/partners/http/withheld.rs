@@ -18,10 +18,9 @@ use serde_json::Value;
 
 use super::document;
 use super::exchange::PartnerExchange;
-use super::given::Given;
 use super::request::HttpRequest;
 use super::secret::{MASKED, Secret, Secrets};
-use super::source::HttpSource;
+use super::source::{Given, HttpSource};
 use super::spellings::each_spelling;
 
 /// Headers of which only the name is kept, in either direction.

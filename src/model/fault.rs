@@ -49,7 +49,8 @@ impl fmt::Display for Path<'_> {
 /// The faults of one body.
 #[derive(Debug)]
 pub struct BodyFaults {
-    errors: Vec<ApiError>,
+    /// As errors of the answer.
+    pub errors: Vec<ApiError>,
     /// The day on which the body arrived.
     pub today: NaiveDate,
 }
@@ -72,16 +73,6 @@ impl BodyFaults {
             self.errors.push(ApiError::new(ErrorType::Malformed, message));
         }
     }
-
-    /// Whether there are no faults.
-    pub fn is_empty(&self) -> bool {
-        self.errors.is_empty()
-    }
-
-    /// The faults as errors of the answer.
-    pub fn into_errors(self) -> Vec<ApiError> {
-        self.errors
-    }
 }
 
 #[cfg(test)]
@@ -101,7 +92,7 @@ mod tests {
         for _ in 0..2 * BodyFaults::MAX {
             faults.push(&Path::Root, AttributeFault::wanted("something else"));
         }
-        let errors = faults.into_errors();
+        let errors = faults.errors;
         assert_eq!(errors.len(), BodyFaults::MAX + 1);
         assert_eq!(errors[BodyFaults::MAX].attribute, None, "the last one says that there are more");
     }

@@ -230,7 +230,7 @@ pub fn read_on<T: FromInput>(today: NaiveDate, body: &[u8]) -> Result<T, Unreada
 fn plausible<T: FromInput>(today: NaiveDate, read: T) -> Result<T, UnreadableBody> {
     let mut faults = BodyFaults::on(today);
     read.find_implausible(&Path::Root, &mut faults);
-    if faults.is_empty() { Ok(read) } else { Err(UnreadableBody::Faults(faults.into_errors())) }
+    if faults.errors.is_empty() { Ok(read) } else { Err(UnreadableBody::Faults(faults.errors)) }
 }
 
 /// Reports every fault of a body that the fast path refused, possibly none: of two equal keys, the faulty one
@@ -249,8 +249,8 @@ fn explain<T: FromInput>(today: NaiveDate, json: &[u8]) -> Result<T, UnreadableB
     }
     let mut faults = BodyFaults::on(today);
     T::find_faults(&document, &Path::Root, &mut faults);
-    if !faults.is_empty() {
-        return Err(UnreadableBody::Faults(faults.into_errors()));
+    if !faults.errors.is_empty() {
+        return Err(UnreadableBody::Faults(faults.errors));
     }
     let document: Value = serde_json::from_slice(json).map_err(broken_at)?;
     match InputSeed::required().deserialize(document) {

@@ -423,14 +423,10 @@ pub enum FigureRange {
 impl Offer {
     /// The properties of the offer that its template stores.
     pub fn imprint(&self, term: Option<i32>) -> Imprint {
-        let (name, landing_url) = (self.name_with(term), self.landing_url.clone());
-        Imprint { name, landing_url, payout: self.payout, valid_for_ms: self.valid_for }
-    }
-
-    /// Its key, or `key/term` for an offer with several terms.
-    pub fn name_with(&self, term: Option<i32>) -> String {
         let term = term.filter(|_| self.terms.len() > 1);
-        term.map_or_else(|| self.key.clone(), |term| format!("{}/{term}", self.key))
+        let name = term.map_or_else(|| self.key.clone(), |term| format!("{}/{term}", self.key));
+        let landing_url = self.landing_url.clone();
+        Imprint { name, landing_url, payout: self.payout, valid_for_ms: self.valid_for }
     }
 }
 

@@ -4,20 +4,15 @@ use serde::Serialize;
 
 use offerd_model::plain_number;
 
-/// A JSON object under construction; keys keep their order.
+/// A JSON object under construction, within which the text ends; keys keep their order.
 #[derive(Debug)]
-pub struct JsonObjectWriter<'o>(&'o mut Vec<u8>);
+pub struct JsonObjectWriter<'o>(pub &'o mut Vec<u8>);
 
 /// A float that serialises as `12` rather than `12.0`.
 #[derive(Debug, Serialize)]
 pub struct Plain(#[serde(serialize_with = "plain_number::required")] pub f64);
 
-impl<'o> JsonObjectWriter<'o> {
-    /// Continues the object that `json` ends within.
-    pub fn go_on(json: &'o mut Vec<u8>) -> Self {
-        Self(json)
-    }
-
+impl JsonObjectWriter<'_> {
     /// Sets a key, which must not need escaping.
     pub fn set<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> &mut Self {
         self.begin(key);
@@ -63,7 +58,7 @@ mod tests {
     #[test]
     fn keys_stand_in_their_order_and_what_is_none_is_left_out() {
         let mut json = b"{".to_vec();
-        let mut object = JsonObjectWriter::go_on(&mut json);
+        let mut object = JsonObjectWriter(&mut json);
         object.set("b", "x").set_some("none", None::<bool>).open("a").set("c", &Plain(12.0)).close();
         object.set("d", &None::<bool>).close();
         assert_eq!(json, br#"{"b":"x","a":{"c":12},"d":null}"#);

@@ -23,7 +23,7 @@ pub struct OfferPlace<'a> {
 /// Writes an offer as clients see it.
 pub fn write_offer(out: &mut Vec<u8>, template: &Template, quote: &Quote, place: OfferPlace<'_>) {
     template.write(out, quote.ranked.as_ref().map(|ranked| ranked.parts.conversion));
-    let mut offer = JsonObjectWriter::go_on(out);
+    let mut offer = JsonObjectWriter(out);
     match &quote.terms {
         QuoteTerms::Loan(terms) => {
             offer.set("uuid", &place.uuid).set("url", place.url);

@@ -63,7 +63,7 @@ impl Template {
     /// A template of an offer; `write` writes what does not depend on the lead.
     pub fn of_offer(imprint: Imprint, write: impl FnOnce(&mut JsonObjectWriter<'_>)) -> Self {
         let mut json = vec![b'{'];
-        write(&mut JsonObjectWriter::go_on(&mut json));
+        write(&mut JsonObjectWriter(&mut json));
         let json = String::from_utf8(json).expect("JSON is UTF-8");
         Self::of(Fingerprint([0; 16]), &json, Some(imprint)).fingerprinted()
     }

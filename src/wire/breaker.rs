@@ -13,6 +13,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::window::{CallTally, CallWindow};
+use offerd_base::worded;
 
 /// When a breaker opens, for how long, and how it closes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,15 +51,17 @@ impl Default for BreakerRules {
     }
 }
 
-/// The state of a breaker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BreakerState {
+worded! {
+    /// The state of a breaker, in the order of its metric.
+    pub enum BreakerState;
+    /// The state in words.
+    fn word;
     /// Calls pass.
-    Closed,
+    Closed "closed";
     /// A few probes pass.
-    HalfOpen,
+    HalfOpen "half open";
     /// No call passes until its time is over.
-    Open,
+    Open "open";
 }
 
 /// A state change caused by a verdict.

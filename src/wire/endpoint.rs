@@ -153,11 +153,7 @@ impl Endpoint {
 impl EndpointState {
     /// The state of the breaker in words, with its [detail](Self::detail).
     pub fn description(&self) -> String {
-        let state = match self.breaker {
-            BreakerState::Closed => "closed",
-            BreakerState::HalfOpen => "half open",
-            BreakerState::Open => "open",
-        };
+        let state = self.breaker.word();
         self.detail().map_or_else(|| state.to_owned(), |detail| format!("{state}, {detail}"))
     }
 
@@ -340,11 +336,7 @@ impl EndpointMetrics {
     }
 
     fn breaker(&self, state: BreakerState) {
-        self.breaker_state.set(match state {
-            BreakerState::Closed => 0.0,
-            BreakerState::HalfOpen => 1.0,
-            BreakerState::Open => 2.0,
-        });
+        self.breaker_state.set(f64::from(state as u8));
     }
 
     fn error(&self, error: CallError) {

@@ -29,7 +29,7 @@ fn faults(body: &str) -> Vec<(String, String)> {
 fn collected(body: &Value) -> Vec<String> {
     let mut faults = BodyFaults::on(NaiveDate::MAX);
     Lead::find_faults(body, &Path::Root, &mut faults);
-    faults.into_errors().into_iter().filter_map(|fault| fault.attribute).collect()
+    faults.errors.into_iter().filter_map(|fault| fault.attribute).collect()
 }
 
 #[test]

@@ -35,11 +35,8 @@ pub struct AnswerMapping {
     pub(super) money: Arc<MoneyRules>,
 }
 
-#[derive(Debug)]
-pub(super) struct FigureMapping {
-    pub(super) figure: AnsweredFigure,
-    pub(super) expression: Expression,
-}
+/// A figure, and the expression that gives it.
+pub(super) type FigureMapping = (AnsweredFigure, Expression);
 
 /// Why a rate is not shown.
 const NO_RATE: &str =
@@ -51,7 +48,7 @@ pub(super) type ListedOffer = (Mapped, Option<Mapped>);
 impl AnswerMapping {
     pub(super) fn expressions(&self) -> impl Iterator<Item = &Expression> {
         let said = [self.error.as_ref(), self.declined.as_ref(), Some(&self.offers), self.inner.as_ref()];
-        said.into_iter().flatten().chain(self.offer.iter().map(|figure| &figure.expression))
+        said.into_iter().flatten().chain(self.offer.iter().map(|(_, expression)| expression))
     }
 
     /// The offers of an answer, XML or not; empty if the partner has none, and one more than may be read if
@@ -91,7 +88,7 @@ impl AnswerMapping {
         absent: &mut Vec<AbsentMapping>,
     ) -> MappingResult<AnsweredFigures<'f>> {
         let mut figures = AnsweredFigures::under(Arc::clone(&self.money), facts);
-        for FigureMapping { figure, expression } in &self.offer {
+        for (figure, expression) in &self.offer {
             let value = expression.run(context)?;
             let paid = work::charge_figure(context, &value);
             paid.map_err(|error| MappingError::of(&expression.key, &error, &[]))?;

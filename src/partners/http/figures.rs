@@ -33,7 +33,7 @@ impl Mappings<'_, '_> {
                     let constant = compiled.as_ref().and_then(Expression::constant);
                     let fault = constant.and_then(|value| self.never_fits(name, figure, &given(&value)?));
                     fault.into_iter().for_each(|fault| self.check.at(&key, fault));
-                    figures.extend(compiled.map(|expression| FigureMapping { figure, expression }))
+                    figures.extend(compiled.map(|expression| (figure, expression)))
                 }
                 None => self.check.at(&key, no_figure(name, product_type)),
             }

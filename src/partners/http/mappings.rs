@@ -513,7 +513,11 @@ impl Mappings<'_, '_> {
                 `response.reason`";
             self.check.at("answer.reasons", fault);
         }
-        let reasons = self.reasons(&declared.reasons);
+        let reasons = declared.reasons.iter().filter_map(|(word, reason)| {
+            let found = self.reject_word(&format!("answer.reasons.{}", quoted(word)), reason)?;
+            Some((word.clone(), found))
+        });
+        let reasons = reasons.collect();
         let money = Arc::new(self.money_rules());
         Some(AnswerMapping {
             error,
@@ -558,15 +562,6 @@ impl Mappings<'_, '_> {
             self.check.at(key, format!("must be {known}, got `{word}`{hint}"));
         }
         found
-    }
-
-    /// The API reason of each of the partner's reasons.
-    fn reasons(&mut self, declared: &BTreeMap<String, String>) -> BTreeMap<String, RejectReason> {
-        let known = declared.iter().filter_map(|(word, reason)| {
-            let found = self.reject_word(&format!("answer.reasons.{}", quoted(word)), reason)?;
-            Some((word.clone(), found))
-        });
-        known.collect()
     }
 
     /// Records the location of a mapping, and checks every name that it uses.

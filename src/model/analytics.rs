@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
-use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::schema::Type;
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
@@ -169,7 +169,7 @@ impl<T: ToSchema> PartialSchema for FeedPage<T> {
             "Where the next page is; always carries a `timestamp`, or in the newer form a `paginationToken`.";
         let token = "The `paginationToken` of `nextUrl`; always present in the newer form.";
         let more = "Whether `nextUrl` has something now; otherwise retry in an hour.";
-        let plain = |kind, about| ObjectBuilder::new().schema_type(kind).description(Some(about)).into();
+        let plain = |kind, about| schema::of(kind).description(Some(about)).into();
         let object = schema::object([
             ("nextUrl", plain(Type::String, next), true),
             ("paginationToken", plain(Type::String, token), false),

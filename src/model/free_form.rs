@@ -8,7 +8,7 @@ use serde::de::MapAccess;
 use serde::de::value::MapAccessDeserializer;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Type};
+use utoipa::openapi::schema::{AdditionalProperties, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
@@ -35,11 +35,7 @@ impl PartialSchema for ClientTags {
         let components = &mut Components::new();
         let values = Vec::<String>::describe(components);
         let values = schema::optional(values, &["The values under the key."], components);
-        ObjectBuilder::new()
-            .schema_type(Type::Object)
-            .description(Some(about))
-            .additional_properties(Some(values))
-            .into()
+        schema::of(Type::Object).description(Some(about)).additional_properties(Some(values)).into()
     }
 }
 
@@ -91,7 +87,7 @@ impl FromInput for JsonObject {
 
     fn describe(_: &mut Components) -> RefOr<Schema> {
         let any = AdditionalProperties::FreeForm(true);
-        ObjectBuilder::new().schema_type(Type::Object).additional_properties(Some(any)).into()
+        schema::of(Type::Object).additional_properties(Some(any)).into()
     }
 
     fn from_map<'de, A: MapAccess<'de>>(entries: A) -> Result<Self, A::Error> {

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use chrono::NaiveDate;
 use serde::de::{self, MapAccess, SeqAccess};
 use serde_json::Value;
-use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
+use utoipa::Number;
+use utoipa::openapi::schema::{KnownFormat, SchemaFormat, Type};
 use utoipa::openapi::{RefOr, Schema};
 use uuid::Uuid;
 
@@ -19,12 +20,7 @@ macro_rules! integer {
     ($($type:ty: $format:ident)+) => { $(
         from_scalar! {
             $type, "an integer", Some(AttributeKind::Number),
-            describe: _ => ObjectBuilder::new()
-                .schema_type(Type::Integer)
-                .format(Some(SchemaFormat::KnownFormat(KnownFormat::$format)))
-                .minimum(Some(Self::MIN))
-                .maximum(Some(Self::MAX))
-                .into(),
+            describe: _ => number(Type::Integer, KnownFormat::$format, Self::MIN, Self::MAX),
             read: found => {
                 let integer = match found {
                     Scalar::Integer(integer) => Some(integer),
@@ -45,6 +41,11 @@ macro_rules! integer {
 
 integer! { i32: Int32 i64: Int64 }
 
+fn number(kind: Type, format: KnownFormat, min: impl Into<Number>, max: impl Into<Number>) -> RefOr<Schema> {
+    let format = Some(SchemaFormat::KnownFormat(format));
+    schema::of(kind).format(format).minimum(Some(min)).maximum(Some(max)).into()
+}
+
 /// The integer that an integral float stands for, if it is in range.
 fn integral(float: f64) -> Option<i64> {
     // Exact in binary; an integer that is too long is read as the nearest float.
@@ -54,12 +55,7 @@ fn integral(float: f64) -> Option<i64> {
 
 from_scalar! {
     f64, "a number", Some(AttributeKind::Number),
-    describe: _ => ObjectBuilder::new()
-        .schema_type(Type::Number)
-        .format(Some(SchemaFormat::KnownFormat(KnownFormat::Double)))
-        .minimum(Some(Self::MIN))
-        .maximum(Some(Self::MAX))
-        .into(),
+    describe: _ => number(Type::Number, KnownFormat::Double, Self::MIN, Self::MAX),
     read: found => match found {
         Scalar::Integer(integer) => Ok(integer as Self),
         Scalar::Float(float) => Ok(float),
@@ -70,7 +66,7 @@ from_scalar! {
 
 from_scalar! {
     bool, "a boolean", Some(AttributeKind::Flag),
-    describe: _ => ObjectBuilder::new().schema_type(Type::Boolean).into(),
+    describe: _ => schema::of(Type::Boolean).into(),
     read: found => match found {
         Scalar::Flag(flag) => Ok(flag),
         other => Err(other_kind::<Self>(other)),
@@ -80,7 +76,7 @@ from_scalar! {
 
 from_scalar! {
     String, "a string", Some(AttributeKind::Text),
-    describe: _ => ObjectBuilder::new().schema_type(Type::String).into(),
+    describe: _ => schema::of(Type::String).into(),
     read: found => text(found, |text| Some(text.to_owned())),
     show: text => (!text.is_empty()).then_some(AttributeValue::Text(text)),
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
-use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::schema::Type;
 use utoipa::openapi::{KnownFormat, Ref, RefOr, Schema, SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
@@ -63,7 +63,7 @@ impl<D: ToSchema> PartialSchema for Offer<D> {
         let noun = |name: Cow<'static, str>, about: &str| {
             Ref::builder().ref_location_from_schema_name(name).description(Some(about)).build().into()
         };
-        let plain = |kind, about: &str| ObjectBuilder::new().schema_type(kind).description(Some(about));
+        let plain = |kind, about: &str| schema::of(kind).description(Some(about));
         let text = |about| plain(Type::String, about).into();
         let number = |about| plain(Type::Number, about).into();
         let rank = plain(Type::Integer, "The offer's place in its list, from 1.");

@@ -2,8 +2,8 @@
 //!
 //! The derive describes what is answered; `FromInput::describe` what is read, leniently.
 
-use utoipa::openapi::schema::{AnyOfBuilder, Object, ObjectBuilder, Type};
-use utoipa::openapi::{ArrayBuilder, Ref, RefOr, Schema};
+use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Type};
+use utoipa::openapi::{ArrayBuilder, Ref, RefOr, Schema, SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::bounds::AttributeBounds;
@@ -21,10 +21,14 @@ pub fn reference<T: ToSchema>(components: &mut Components) -> RefOr<Schema> {
     Ref::from_schema_name(name).into()
 }
 
+/// A value of a type of JSON.
+pub fn of(kind: Type) -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(kind)
+}
+
 /// An object with these properties; the flag marks a required one.
 pub fn object<'p>(properties: impl IntoIterator<Item = (&'p str, RefOr<Schema>, bool)>) -> ObjectBuilder {
-    let empty = ObjectBuilder::new().schema_type(Type::Object);
-    properties.into_iter().fold(empty, |object, (name, schema, required)| {
+    properties.into_iter().fold(of(Type::Object), |object, (name, schema, required)| {
         let object = object.property(name, schema);
         if required { object.required(name) } else { object }
     })
@@ -37,10 +41,7 @@ pub fn array(elements: RefOr<Schema>) -> RefOr<Schema> {
 
 /// Text in a standard format.
 pub fn text(format: &str) -> RefOr<Schema> {
-    ObjectBuilder::new()
-        .schema_type(Type::String)
-        .format(Some(utoipa::openapi::SchemaFormat::Custom(format.to_owned())))
-        .into()
+    of(Type::String).format(Some(SchemaFormat::Custom(format.to_owned()))).into()
 }
 
 /// The text that a checked format accepts.
@@ -54,9 +55,7 @@ pub enum Accepted {
 pub(super) fn checked_text(accepted: Accepted, about: &[&str]) -> RefOr<Schema> {
     let about = Some(sentence(about));
     match accepted {
-        Accepted::Pattern(pattern) => {
-            ObjectBuilder::new().schema_type(Type::String).pattern(Some(pattern)).description(about).into()
-        }
+        Accepted::Pattern(pattern) => of(Type::String).pattern(Some(pattern)).description(about).into(),
         Accepted::Formats(formats) => {
             let any = AnyOfBuilder::new().description(about);
             formats.iter().fold(any, |any, format| any.item(text(format))).into()
@@ -75,8 +74,12 @@ pub(super) fn bounded(mut wanted: RefOr<Schema>, bounds: Option<AttributeBounds>
 /// A field of a request body: a value, or any spelling of absence.
 pub(super) fn optional(wanted: RefOr<Schema>, meaning: &[&str], components: &mut Components) -> Schema {
     let blank = reference::<NotGiven>(components);
-    let null = ObjectBuilder::new().schema_type(Type::Null);
-    AnyOfBuilder::new().item(wanted).item(blank).item(null).description(Some(sentence(meaning))).into()
+    AnyOfBuilder::new()
+        .item(wanted)
+        .item(blank)
+        .item(of(Type::Null))
+        .description(Some(sentence(meaning)))
+        .into()
 }
 
 pub(super) fn sentence(lines: &[&str]) -> String {
@@ -89,12 +92,8 @@ struct NotGiven;
 
 impl PartialSchema for NotGiven {
     fn schema() -> RefOr<Schema> {
-        let blank: Object = ObjectBuilder::new()
-            .schema_type(Type::String)
-            .enum_values(Some([""]))
-            .description(Some("Empty text means the same as `null`, and as leaving the attribute out."))
-            .build();
-        blank.into()
+        let about = "Empty text means the same as `null`, and as leaving the attribute out.";
+        of(Type::String).enum_values(Some([""])).description(Some(about)).into()
     }
 }
 

@@ -73,7 +73,6 @@ macro_rules! section {
 
         // Hides the imports of the generated code.
         const _: () = {
-            use utoipa::openapi::schema::{ObjectBuilder, Type};
             use utoipa::openapi::{RefOr, Schema};
             use $crate::fault::{AttributeFault, BodyFaults, Path};
             use $crate::input::{
@@ -143,9 +142,8 @@ macro_rules! section {
             impl utoipa::PartialSchema for $name {
                 fn schema() -> RefOr<Schema> {
                     let mut components = Components::new();
-                    let mut properties = ObjectBuilder::new()
-                        .schema_type(Type::Object)
-                        .description(Some(schema::sentence(&[$($about),*])));
+                    let about = schema::sentence(&[$($about),*]);
+                    let mut properties = schema::object([]).description(Some(about));
                     $(
                         let wanted = <$type as FromInput>::describe(&mut components);
                         let wanted = schema::bounded(wanted, section!(@bounds $($bounds)?));

@@ -106,11 +106,8 @@ impl Zipcode {
 
 /// Normalises a space before the last four digits to a dash.
 fn zip_or_zip_4(text: &str) -> Option<String> {
-    if has_shape(text, "00000") || has_shape(text, "00000-0000") {
-        Some(text.to_owned())
-    } else {
-        has_shape(text, "00000 0000").then(|| text.replace(' ', "-"))
-    }
+    let is_zipcode = ["00000", "00000-0000", "00000 0000"].iter().any(|shape| has_shape(text, shape));
+    is_zipcode.then(|| text.replace(' ', "-"))
 }
 
 text_format! {

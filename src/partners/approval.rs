@@ -33,7 +33,7 @@ use uuid::Uuid;
 
 use super::catalog::loan::LoanCost;
 use super::catalog::{CatalogOffer, Pricing};
-use super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule};
+use super::eligibility::{ConditionTest, EligibilityCondition};
 use super::facts::{Facts, Subject};
 use super::offer_json::percent;
 use super::partner::Seat;
@@ -134,10 +134,10 @@ struct BandTerms {
 impl BandTally {
     fn count(&mut self, offer: &CatalogOffer, facts: &Facts) {
         let Pricing::Loan(loan) = &offer.pricing else { return };
-        if !could_hold(&offer.rule, facts, true) {
+        if !offer.rule.holds_where(|condition| could_be_met(condition, facts, true)) {
             return;
         }
-        let fits = could_hold(&offer.rule, facts, false);
+        let fits = offer.rule.holds_where(|condition| could_be_met(condition, facts, false));
         let ratings = facts.rating().map_or(u64::MAX, no_better_than);
         for LoanCost { ratings: of_band, apr, months } in loan.costs(facts.loan_amount()) {
             self.in_reach += 1;
@@ -220,13 +220,8 @@ static STANDING: LazyLock<[(Subject, Improvement); 10]> = LazyLock::new(|| {
     ]
 });
 
-/// Whether a rule could hold if the person gave more attributes. A better standing than required is accepted.
-/// With the best possible standing if `is_ideal`, else with the person's own.
-fn could_hold(rule: &EligibilityRule, facts: &Facts, is_ideal: bool) -> bool {
-    let mut alternatives = rule.alternatives.iter();
-    alternatives.any(|conditions| conditions.iter().all(|condition| could_be_met(condition, facts, is_ideal)))
-}
-
+/// Whether a condition could be met if the person gave more attributes. A better standing than required is
+/// accepted: the best possible one if `is_ideal`, else the person's own.
 fn could_be_met(condition: &EligibilityCondition, facts: &Facts, is_ideal: bool) -> bool {
     use Improvement::{Less, More, Rated};
     let Some(value) = facts.get(&condition.subject) else { return true };

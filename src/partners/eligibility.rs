@@ -95,15 +95,17 @@ impl EligibilityRule {
 
     /// Whether the rule holds.
     pub fn holds(&self, facts: &Facts) -> bool {
-        self.alternatives.iter().any(|conditions| conditions.iter().all(|condition| condition.met_by(facts)))
+        self.holds_where(|condition| condition.met_by(facts))
+    }
+
+    /// Whether the rule holds if conditions are met as `is_met` says.
+    pub(super) fn holds_where(&self, is_met: impl Fn(&EligibilityCondition) -> bool) -> bool {
+        self.alternatives.iter().any(|conditions| conditions.iter().all(&is_met))
     }
 
     /// Whether the rule could hold if the lead gave more attributes: missing ones count as met.
     pub fn could_hold(&self, facts: &Facts) -> bool {
-        let could = |condition: &EligibilityCondition| {
-            facts.get(&condition.subject).is_none_or(|value| condition.test.accepts(value))
-        };
-        self.alternatives.iter().any(|conditions| conditions.iter().all(could))
+        self.holds_where(|one| facts.get(&one.subject).is_none_or(|value| one.test.accepts(value)))
     }
 
     /// The failing conditions of the nearest alternative; empty when the rule holds.

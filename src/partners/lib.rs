@@ -11,7 +11,6 @@
 //! - Estimates: [`approval`] estimates from the rules alone how likely partners are to lend.
 
 pub mod approval;
-mod band;
 pub mod base_url;
 pub mod book;
 pub mod case;
@@ -22,7 +21,6 @@ pub mod catalog;
 pub mod check;
 pub mod declared;
 pub mod diff;
-pub mod displaced;
 pub mod eligibility;
 pub mod facts;
 pub mod finance;
@@ -54,6 +52,6 @@ pub use fingerprint::Fingerprint;
 pub use identity::PartnerIdentity;
 pub use limits::{Exclusive, Limits};
 pub use offerd_base::declaration::is_key;
-pub use partner::{Seat, SeatTemplate, drawn};
+pub use partner::{Seat, SeatTemplate, displaced, drawn};
 pub use quote::{Quote, QuoteTerms};
 pub use template::Template;

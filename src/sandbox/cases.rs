@@ -219,7 +219,7 @@ impl SimulatedCallback {
         let (headers, body) = (self.said.headers(), self.said.body());
         let Some(sign) = &self.sign else { return Ok((headers.clone(), body.clone())) };
         let now = chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
-        let (headers, body) = sign.signed((headers, body), &now, case::SignKeys::Of(secrets))?;
+        let (headers, body) = sign.signed((headers, body), &now, Some(secrets))?;
         Ok((headers, body.into()))
     }
 }

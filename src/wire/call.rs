@@ -5,6 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::{HeaderMap, Method, StatusCode};
 
+use super::error::CallError;
+
 /// One request. Not `Debug`, since headers and body hold personal data and secrets.
 #[derive(Clone)]
 pub struct Call {
@@ -19,6 +21,9 @@ pub struct Call {
     /// Whether repeating the request is harmless.
     pub idempotent: bool,
 }
+
+/// A reply, or why there is none.
+pub type CallResult = Result<CallReply, CallError>;
 
 /// One reply, of any status.
 #[derive(Clone)]

@@ -10,9 +10,9 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::breaker::{Breaker, BreakerChange, BreakerRules, BreakerState};
-use super::call::{Call, CallReply};
+use super::call::{Call, CallReply, CallResult};
 use super::error::{CallError, FailedAttempt};
-use super::late::{LateReplyCallback, LateWatch};
+use super::late::{Ear, LateWatch};
 use super::pool::{Pool, PreparedCall};
 use super::retry::{RetryBudget, RetryRules};
 use super::window::CallTally;
@@ -103,17 +103,12 @@ impl Endpoint {
     }
 
     /// Sends a call and reads the whole reply, until `deadline`. Report a verdict on it by [`Self::judged`].
-    pub async fn call(&self, call: Call, deadline: Instant) -> Result<CallReply, CallError> {
+    pub async fn call(&self, call: Call, deadline: Instant) -> CallResult {
         self.call_heard(call, deadline, || None).await
     }
 
     /// Like [`call`](Self::call). `ear` receives the outcome of a sampled late answer.
-    pub async fn call_heard(
-        &self,
-        call: Call,
-        deadline: Instant,
-        ear: impl FnOnce() -> Option<LateReplyCallback>,
-    ) -> Result<CallReply, CallError> {
+    pub async fn call_heard(&self, call: Call, deadline: Instant, ear: impl Ear) -> CallResult {
         self.0.call(call, deadline, ear).await.inspect_err(|error| self.0.figures.error(*error))
     }
 
@@ -174,12 +169,7 @@ impl EndpointState {
 }
 
 impl EndpointInner {
-    async fn call(
-        &self,
-        call: Call,
-        deadline: Instant,
-        ear: impl FnOnce() -> Option<LateReplyCallback>,
-    ) -> Result<CallReply, CallError> {
+    async fn call(&self, call: Call, deadline: Instant, ear: impl Ear) -> CallResult {
         if Instant::now() >= deadline {
             return Err(CallError::NoTime);
         }
@@ -214,16 +204,11 @@ impl EndpointInner {
         Ok(AdmittedCall { endpoint: self, deadline, ended: false })
     }
 
-    async fn send(
-        &self,
-        prepared: &PreparedCall,
-        deadline: Instant,
-        ear: impl FnOnce() -> Option<LateReplyCallback>,
-    ) -> Result<CallReply, CallError> {
+    async fn send(&self, prepared: &PreparedCall, deadline: Instant, ear: impl Ear) -> CallResult {
         self.retries.lock().call();
         let begun = Instant::now();
         let mut ear = Some(ear);
-        let mut too_late = |reply: BoxFuture<'static, Result<CallReply, CallError>>| {
+        let mut too_late = |reply: BoxFuture<'static, CallResult>| {
             if let Some(ear) = ear.take() {
                 self.late.watch(begun, &self.places, ear, reply);
             }
@@ -294,7 +279,7 @@ struct AdmittedCall<'a> {
 }
 
 impl AdmittedCall<'_> {
-    fn end(mut self, result: &Result<CallReply, CallError>) {
+    fn end(mut self, result: &CallResult) {
         self.ended = true;
         match result {
             Ok(_) => {}

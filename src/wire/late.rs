@@ -9,8 +9,7 @@ use metrics::{Histogram, histogram};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
-use super::call::CallReply;
-use super::error::CallError;
+use super::call::CallResult;
 use offerd_base::telemetry::metrics::WIRE_LATE_SECONDS;
 
 /// Divisor of the concurrency limit: one watched call per this many.
@@ -19,7 +18,12 @@ const WATCHED_OF: usize = 16;
 const WATCHED_MAX: usize = 4;
 
 /// A callback for the outcome of a call after its deadline; `None` if neither reply nor error came in time.
-pub type LateReplyCallback = Box<dyn FnOnce(Option<Result<CallReply, CallError>>) + Send>;
+pub type LateReplyCallback = Box<dyn FnOnce(Option<CallResult>) + Send>;
+
+/// Gives the callback for a late answer, once there is room to wait for one.
+pub trait Ear: FnOnce() -> Option<LateReplyCallback> {}
+
+impl<E: FnOnce() -> Option<LateReplyCallback>> Ear for E {}
 
 pub(super) struct LateWatch {
     patience: Duration,
@@ -41,8 +45,8 @@ impl LateWatch {
         &self,
         begun: Instant,
         lane_places: &Arc<Semaphore>,
-        ear: impl FnOnce() -> Option<LateReplyCallback>,
-        reply: impl Future<Output = Result<CallReply, CallError>> + Send + 'static,
+        ear: impl Ear,
+        reply: impl Future<Output = CallResult> + Send + 'static,
     ) {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else { return };
         let Ok(lane_place) = Arc::clone(lane_places).try_acquire_owned() else { return };

@@ -41,10 +41,10 @@ use rustls::RootCertStore;
 
 pub use body::decoded;
 pub use breaker::{BreakerRules, BreakerState};
-pub use call::{Call, CallReply, Phases};
+pub use call::{Call, CallReply, CallResult, Phases};
 pub use endpoint::{Endpoint, EndpointRules, EndpointState};
 pub use error::{CallError, Phase, cause};
-pub use late::LateReplyCallback;
+pub use late::{Ear, LateReplyCallback};
 pub use lookups::LookupRules;
 pub use panel::PanelRules;
 pub use pool::{Pool, PoolRules};

@@ -22,7 +22,7 @@ use tower_service::Service;
 
 use super::address::AddressRules;
 use super::body;
-use super::call::{Call, CallReply, Phases};
+use super::call::{Call, CallReply, CallResult, Phases};
 use super::connector::{Connector, GuardedResolver, forbidden};
 use super::endpoint::{Endpoint, EndpointRules};
 use super::error::{CallError, FailedAttempt, HEAD_BYTES, HEAD_LINES, Phase, cause};
@@ -174,7 +174,7 @@ impl Pool {
         &self,
         prepared: &PreparedCall,
         deadline: Instant,
-        too_late: impl FnOnce(BoxFuture<'static, Result<CallReply, CallError>>),
+        too_late: impl FnOnce(BoxFuture<'static, CallResult>),
     ) -> Result<CallReply, FailedAttempt> {
         let most = self.0.rules.max_response_bytes;
         let mut request = prepared.request.clone();
@@ -217,7 +217,7 @@ impl Pool {
     }
 }
 
-async fn late_reply(answer: ResponseFuture, most: usize) -> Result<CallReply, CallError> {
+async fn late_reply(answer: ResponseFuture, most: usize) -> CallResult {
     let response = answer.await.map_err(|error| FailedAttempt::of_request(&error).error)?;
     read(response, most).await.map_err(|failed| failed.error)
 }

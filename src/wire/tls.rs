@@ -92,17 +92,12 @@ impl ServerCertVerifier for Verifier {
             return Ok(ServerCertVerified::assertion());
         }
         self.others.verify_server_cert(certificate, others, name, ocsp, now).map_err(|error| {
-            let fault = match &error {
-                Error::InvalidCertificate(CertificateError::Other(_)) if is_authority(certificate) => {
-                    TlsFault::AuthorityAsServer
-                }
-                Error::InvalidCertificate(CertificateError::UnknownIssuer) if others.is_empty() => {
-                    if is_self_signed(certificate) {
-                        TlsFault::SelfSigned
-                    } else {
-                        TlsFault::NoIntermediate
-                    }
-                }
+            let Error::InvalidCertificate(kind) = &error else { return error };
+            let fault = match kind {
+                CertificateError::Other(_) if is_authority(certificate) => TlsFault::AuthorityAsServer,
+                CertificateError::UnknownIssuer if !others.is_empty() => return error,
+                CertificateError::UnknownIssuer if is_self_signed(certificate) => TlsFault::SelfSigned,
+                CertificateError::UnknownIssuer => TlsFault::NoIntermediate,
                 _ => return error,
             };
             Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(fault))))

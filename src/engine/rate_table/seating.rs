@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::denied::Denied;
 use super::progress::SeatPhase;
-use offerd_partners::displaced::displaced;
+use offerd_partners::displaced;
 use offerd_partners::{Fit, Seat};
 
 /// Whether a seat is asked.

@@ -68,14 +68,8 @@ struct DeclaredSign {
 #[serde(try_from = "String")]
 struct SignExpression(std::sync::Arc<Expression>);
 
-/// The keys for signing.
-#[derive(Debug, Clone, Copy)]
-pub enum SignKeys<'a> {
-    /// The simulator's keys of the partner, by name.
-    Of(&'a BTreeMap<String, String>),
-    /// `***`, as in everything that is only displayed.
-    Masked,
-}
+/// The simulator's keys of a partner, by name; `None` for `***`, as in everything that is only displayed.
+pub type SignKeys<'a> = Option<&'a BTreeMap<String, String>>;
 
 impl TryFrom<String> for SignExpression {
     type Error = String;
@@ -160,12 +154,12 @@ impl Sign {
     ) -> Result<String, String> {
         let (mut secret, variables) = (BTreeMap::new(), recipe.0.variables());
         for name in variables.iter().filter_map(|name| name.strip_prefix("secret.")) {
-            let is_shown = name != OF_THE_CASE || matches!(keys, SignKeys::Of(_));
+            let is_shown = name != OF_THE_CASE || keys.is_some();
             let own = self.secrets.get(name).filter(|_| is_shown);
             let value = match (own, keys) {
                 (Some(own), _) => own.clone(),
-                (None, SignKeys::Masked) => "***".to_owned(),
-                (None, SignKeys::Of(given)) => given.get(name).cloned().ok_or_else(|| {
+                (None, None) => "***".to_owned(),
+                (None, Some(given)) => given.get(name).cloned().ok_or_else(|| {
                     let places = "neither `sign.secrets` nor `[secrets]` of sandbox.toml defines";
                     format!("`{key}` uses `secret.{name}`, which {places}")
                 })?,

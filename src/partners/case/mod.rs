@@ -32,7 +32,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use uuid::Uuid;
 
-pub use self::callback::{CaseCallback, Sign, SignKeys};
+pub use self::callback::{CaseCallback, Sign};
 use self::expected::CaseExpectation;
 pub use self::expected::{CaseCall, Response};
 use self::trial::Trial;

@@ -10,10 +10,7 @@ use super::super::identity::PartnerIdentity;
 use super::super::json_object::{JsonObjectWriter, Plain};
 use super::super::offer_json::money;
 use super::super::quote::{LoanTerms, QuoteTerms, Spread};
-use super::{
-    FiguresSource, Quoted, TermsBand, at_standing, hundredths, if_given, rated, rating_bit, standing,
-    suitability,
-};
+use super::{Quoted, TermsBand, at_standing, hundredths, if_given, rated, rating_bit, standing, suitability};
 use crate::check::checker::PartnerFileChecker as Checker;
 use offerd_model::{AprType, LoanPurpose, ProductSubType, ProductType, TermUnit};
 
@@ -46,14 +43,13 @@ const SECURED: &[ProductSubType] = &[
     ProductSubType::HomeEquityLineOfCredit,
 ];
 
-pub(super) fn declared(offer: &Offer, figures: FiguresSource, check: &mut Checker) -> Vec<Loan> {
-    let priced = figures == FiguresSource::Catalog;
+pub(super) fn declared(offer: &Offer, is_priced: bool, check: &mut Checker) -> Vec<Loan> {
     let sub_type = check.sub_type(offer, SUB_TYPES);
     let amount = check.range("amount", offer.amount, (1.0, 10_000_000.0));
     let unit = offer.term_unit.unwrap_or(TermUnit::Month);
     check.given("apr_type", offer.apr_type.is_some());
     check.filled("terms", !offer.terms.is_empty());
-    check.filled("bands", !offer.bands.is_empty() || !priced);
+    check.filled("bands", !offer.bands.is_empty() || !is_priced);
     if sub_type.is_some_and(|one| one == ProductSubType::LineOfCredit || SECURED.contains(&one)) {
         check.given("sub_type_disclaimer", offer.sub_type_disclaimer.is_some());
     }
@@ -78,7 +74,7 @@ pub(super) fn declared(offer: &Offer, figures: FiguresSource, check: &mut Checke
     let (Some(sub_type), Some(amount)) = (sub_type, amount) else { return Vec::new() };
     let firmness = offer.firmness;
     let loan = |term: &i32| Loan { sub_type, term: *term, unit, amount, firmness, bands: of_term(*term) };
-    offer.terms.iter().map(loan).filter(|loan| !loan.bands.is_empty() || !priced).collect()
+    offer.terms.iter().map(loan).filter(|loan| !loan.bands.is_empty() || !is_priced).collect()
 }
 
 impl Loan {

@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use self::answered::base::{lacks, said_of_own};
-use super::band::TermsBand;
 use super::declared::{self, Firmness, Offer};
 use super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule, MAX_ALTERNATIVES, too_many};
 use super::facts::{Facts, Subject};
@@ -52,15 +51,6 @@ pub struct CatalogOffer {
     consumer_rating: Option<f64>,
 }
 
-/// The source of an offer's figures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FiguresSource {
-    /// The bands of the file.
-    Catalog,
-    /// The partner's answers.
-    Partner,
-}
-
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CatalogSeat<'f> {
     pub product_type: ProductType,
@@ -90,11 +80,12 @@ pub enum Pricing {
 }
 
 impl CatalogOffer {
-    /// Checks a declared offer. Empty when it has faults; the checker collects them.
+    /// Checks a declared offer, which the file prices by bands if `is_priced`, and else the partner's answers.
+    /// Empty when it has faults; the checker collects them.
     pub(super) fn declared(
         offer: &Offer,
         CatalogSeat { product_type, identity, rule }: CatalogSeat<'_>,
-        figures: FiguresSource,
+        is_priced: bool,
         check: &mut Checker,
     ) -> Vec<Self> {
         let Some(own) = check.rule(&offer.eligibility) else { return Vec::new() };
@@ -107,16 +98,16 @@ impl CatalogOffer {
         if offer.firmness != Firmness::Static && !identity.partner.supports_personalized_offers {
             check.at("firmness", "needs `partner.supports_personalized_offers = true`");
         }
-        if figures == FiguresSource::Partner && !offer.bands.is_empty() {
+        if !is_priced && !offer.bands.is_empty() {
             check.at("bands", "is for offers that the file prices; this partner sends the figures");
         }
-        let said = (figures == FiguresSource::Partner).then(|| check.table().cloned()).flatten();
+        let said = check.table().filter(|_| !is_priced).cloned();
         let said = said.map(|mut said| {
             // Eligibility is decided before any partner is asked.
             said.remove("eligibility");
             Arc::new(said)
         });
-        let offers = variants(offer, product_type, figures, check).into_iter().map(|pricing| {
+        let offers = variants(offer, product_type, is_priced, check).into_iter().map(|pricing| {
             let rule = rule.clone().and(&pricing.rule()).and_all(known_to(offer, &pricing).as_slice());
             let priced = Self::for_all(offer, offer.imprint(pricing.term()), product_type, identity, pricing);
             Self { rule, said: said.clone(), ..priced }
@@ -228,13 +219,13 @@ impl CatalogOffer {
 }
 
 /// The pricings of a declared offer, one per term. Empty when it has faults; the checker collects them.
-fn variants(offer: &Offer, kind: ProductType, figures: FiguresSource, check: &mut Checker) -> Vec<Pricing> {
+fn variants(offer: &Offer, kind: ProductType, is_priced: bool, check: &mut Checker) -> Vec<Pricing> {
     use Pricing::{Card, Loan, Mortgage, Savings, Special};
     match kind {
-        ProductType::Loan => loan::declared(offer, figures, check).into_iter().map(Loan).collect(),
+        ProductType::Loan => loan::declared(offer, is_priced, check).into_iter().map(Loan).collect(),
         ProductType::CreditCard => Vec::from_iter(card::declared(offer, check).map(Card)),
-        ProductType::Mortgage => Vec::from_iter(mortgage::declared(offer, figures, check).map(Mortgage)),
-        ProductType::Savings => Vec::from_iter(savings::declared(offer, figures, check).map(Savings)),
+        ProductType::Mortgage => Vec::from_iter(mortgage::declared(offer, is_priced, check).map(Mortgage)),
+        ProductType::Savings => Vec::from_iter(savings::declared(offer, is_priced, check).map(Savings)),
         _ => Vec::from_iter(special::declared(offer, kind, check).map(Special)),
     }
 }
@@ -343,6 +334,35 @@ fn common_faults(offer: &Offer, check: &mut Checker) {
             check.between("payout.fixed", fixed, 0.0, 1e6);
             check.between("payout.percent", percent, 0.0, 100.0);
         }
+    }
+}
+
+/// A row of terms of an offer, for a group of leads.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TermsBand {
+    /// Credit ratings, one bit per ordinal.
+    pub(super) ratings: u64,
+    /// Dollars, inclusive.
+    pub(super) amount: (f64, f64),
+    /// Loan to value in percent, inclusive.
+    pub(super) loan_to_value: (f64, f64),
+    /// Lowest and highest yearly rate in percent.
+    pub(super) rate: (f64, f64),
+    /// Lowest and highest origination fee in percent.
+    pub(super) fee_rate: (f64, f64),
+    /// Origination fee in dollars.
+    pub(super) fee_fixed: f64,
+    /// Points or credit in percent.
+    pub(super) price_adjustment: f64,
+}
+
+impl TermsBand {
+    /// Whether the known attributes of the lead are within the band; unknown ones count as within.
+    pub(super) fn fits(&self, rating: Option<u64>, amount: Option<f64>, loan_to_value: Option<f64>) -> bool {
+        let within = |x: Option<f64>, (min, max): (f64, f64)| x.is_none_or(|x| min <= x && x <= max);
+        rating.is_none_or(|bit| self.ratings & bit != 0)
+            && within(amount, self.amount)
+            && within(loan_to_value, self.loan_to_value)
     }
 }
 

@@ -8,8 +8,8 @@ use super::super::identity::PartnerIdentity;
 use super::super::json_object::JsonObjectWriter;
 use super::super::quote::{MortgageTerms, QuoteTerms};
 use super::{
-    FiguresSource, Quoted, STATIC_SUITABILITY, TermsBand, at_standing, common_text, hundredths, if_given,
-    rated, rating_bit, standing, thousandths,
+    Quoted, STATIC_SUITABILITY, TermsBand, at_standing, common_text, hundredths, if_given, rated, rating_bit,
+    standing, thousandths,
 };
 use crate::check::checker::PartnerFileChecker as Checker;
 use offerd_model::MortgageType::{Purchase, Refinance};
@@ -32,11 +32,11 @@ const SUB_TYPES: &[ProductSubType] = &[ProductSubType::Purchase, ProductSubType:
 /// Points or credit in percent of the amount, up to which a mortgage counts as par.
 const NEAR_PAR: f64 = 0.125;
 
-pub(super) fn declared(offer: &Offer, figures: FiguresSource, check: &mut Checker) -> Option<Mortgage> {
+pub(super) fn declared(offer: &Offer, is_priced: bool, check: &mut Checker) -> Option<Mortgage> {
     let sub_type = check.sub_type(offer, SUB_TYPES);
     let amount = check.range("amount", offer.amount, (1.0, 100_000_000.0));
     check.given("loan_type", offer.loan_type.is_some());
-    check.filled("bands", !offer.bands.is_empty() || figures == FiguresSource::Partner);
+    check.filled("bands", !offer.bands.is_empty() || !is_priced);
     check.given("reference_amount", offer.reference_amount.is_some());
     check.between("reference_amount", offer.reference_amount.map(f64::from), 1.0, 100_000_000.0);
     let bands = check.bands(&offer.bands, amount.unwrap_or_default(), true);

@@ -10,10 +10,7 @@ use super::super::identity::PartnerIdentity;
 use super::super::json_object::JsonObjectWriter;
 use super::super::offer_json::{money, percent};
 use super::super::quote::{QuoteTerms, SavingsTerms};
-use super::{
-    FiguresSource, Quoted, STATIC_SUITABILITY, TermsBand, common_text, hundredths, rated, rating_bit,
-    thousandths,
-};
+use super::{Quoted, STATIC_SUITABILITY, TermsBand, common_text, hundredths, rated, rating_bit, thousandths};
 use crate::check::checker::PartnerFileChecker as Checker;
 use offerd_model::{AttributeValue, CompoundingMethod, IncentiveDetails, ProductSubType, ProductType};
 
@@ -32,11 +29,11 @@ const SUB_TYPES: &[ProductSubType] = &[
     ProductSubType::HighInterestChecking, ProductSubType::Checking,
 ];
 
-pub(super) fn declared(offer: &Offer, figures: FiguresSource, check: &mut Checker) -> Option<Savings> {
+pub(super) fn declared(offer: &Offer, is_priced: bool, check: &mut Checker) -> Option<Savings> {
     check.sub_type(offer, SUB_TYPES);
     check.given("compounding", offer.compounding.is_some());
     check.given("minimum_deposit", offer.minimum_deposit.is_some());
-    check.filled("bands", !offer.bands.is_empty() || figures == FiguresSource::Partner);
+    check.filled("bands", !offer.bands.is_empty() || !is_priced);
     new_details(offer, check);
     check.given("effective_as_of", offer.effective_as_of.is_some());
     let bands = check.bands(&offer.bands, (0.0, f64::INFINITY), false);

@@ -55,11 +55,8 @@ impl PartnerFileChecker<'_> {
     /// Parses a time of day to minutes since midnight.
     fn time_of_day(&mut self, key: &str, text: Option<&str>, default: u16) -> u16 {
         let Some(text) = text else { return default };
-        let two_digits = |part: &str| {
-            (part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit()))
-                .then(|| part.parse::<u16>().ok())
-                .flatten()
-        };
+        let is_two_digits = |part: &str| part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit());
+        let two_digits = |part: &str| part.parse::<u16>().ok().filter(|_| is_two_digits(part));
         let parts = text.split_once(':').and_then(|(hour, minute)| two_digits(hour).zip(two_digits(minute)));
         match parts.filter(|(hour, minute)| *minute < 60 && hour * 60 + minute <= DAY) {
             Some((hour, minute)) => hour * 60 + minute,

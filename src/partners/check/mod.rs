@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use self::checker::PartnerFileChecker;
 use self::conditions::NO_ATTRIBUTE;
-use super::catalog::{CatalogOffer, CatalogSeat, FiguresSource};
+use super::catalog::{CatalogOffer, CatalogSeat};
 use super::declared::{self, DeclaredPartner, Product};
 use super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule};
 use super::facts::Subject;
@@ -222,7 +222,7 @@ impl PartnerFileChecker<'_> {
 
     /// The offers of a seat, each under the seat's rule.
     fn offers(&mut self, shared: CatalogSeat<'_>, product: &Product) -> Vec<CatalogOffer> {
-        let figures = if product.http.is_some() { FiguresSource::Partner } else { FiguresSource::Catalog };
+        let is_priced = product.http.is_none();
         let mut offers = Vec::new();
         let mut keys = BTreeSet::new();
         for (nth, offer) in product.offers.iter().enumerate() {
@@ -230,7 +230,7 @@ impl PartnerFileChecker<'_> {
                 if !keys.insert(offer.key.as_str()) {
                     check.at("key", format!("`{}` stands twice", offer.key));
                 }
-                offers.extend(CatalogOffer::declared(offer, shared, figures, check));
+                offers.extend(CatalogOffer::declared(offer, shared, is_priced, check));
             });
         }
         let http = product.http.as_ref();

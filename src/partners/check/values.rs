@@ -3,9 +3,8 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::band::TermsBand;
 use crate::base_url::{BASE_URL, LOGO, PICTURE, SAMPLES, absolute, is_absolute_url};
-use crate::catalog::{A_FRACTION, is_fraction};
+use crate::catalog::{A_FRACTION, TermsBand, is_fraction};
 use crate::check::checker::PartnerFileChecker;
 use crate::declared::{Band, FigureRange, Offer, Range};
 use offerd_base::config::shown_address;

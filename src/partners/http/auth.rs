@@ -207,14 +207,12 @@ fn bare(token: &str) -> &str {
 
 /// Why a text is no token (RFC 6750, 2.1), which the partner would refuse with a 401.
 fn fault_of(token: &str) -> Option<&'static str> {
-    if token.is_empty() || token.eq_ignore_ascii_case("bearer") {
-        Some("has an empty access_token")
-    } else if says_nothing(token) {
-        Some("has an access_token that is a word for nothing, such as `null`")
-    } else if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        Some("has an access_token with blanks, line ends or other letters that no token has")
-    } else {
-        None
+    match token {
+        "" => Some("has an empty access_token"),
+        _ if token.eq_ignore_ascii_case("bearer") => Some("has an empty access_token"),
+        _ if says_nothing(token) => Some("has an access_token that is a word for nothing, such as `null`"),
+        _ if token.bytes().all(|byte| byte.is_ascii_graphic()) => None,
+        _ => Some("has an access_token with blanks, line ends or other letters that no token has"),
     }
 }
 

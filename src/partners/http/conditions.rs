@@ -326,14 +326,9 @@ impl<'t> Marking<'t> {
     /// Records whether names are bound to personal data.
     fn bind(&mut self, names: Range<usize>, value: Range<usize>) {
         let is_ours = self.is_ours(value);
-        for nth in names {
-            let name = self.word(nth);
-            if is_ours {
-                self.ours.insert(name);
-            } else {
-                self.ours.remove(name);
-            }
-        }
+        let named: Vec<_> = names.map(|nth| self.word(nth)).collect();
+        self.ours.retain(|name| !named.contains(name));
+        self.ours.extend(named.into_iter().filter(|_| is_ours));
     }
 
     fn opens(&self, nth: usize) -> bool {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use super::super::{CatalogOffer, FiguresSource, Pricing, common_faults, known_to, variants};
+use super::super::{CatalogOffer, Pricing, common_faults, known_to, variants};
 use super::AnsweredFigures;
 use super::unfit::Unfit;
 use crate::check::checker::PartnerFileChecker;
@@ -114,7 +114,7 @@ fn read(said: toml::Table, product_type: ProductType) -> Result<(declared::Offer
         .map_err(|error| vec![fault(error.path().to_string(), error.inner().message())])?;
     let mut check = PartnerFileChecker::new(&NO_FILE);
     common_faults(&offer, &mut check);
-    let pricing = variants(&offer, product_type, FiguresSource::Partner, &mut check).pop();
+    let pricing = variants(&offer, product_type, false, &mut check).pop();
     let faults = check.into_faults();
     match pricing {
         Some(pricing) if faults.is_empty() => Ok((offer, pricing)),

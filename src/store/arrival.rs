@@ -62,11 +62,6 @@ impl Arrivals {
         self.last_us
     }
 
-    /// Continues after an arrival that another process gave out.
-    pub(super) fn go_on_after(&mut self, last_us: u64) {
-        self.last_us = self.last_us.max(last_us);
-    }
-
     pub(super) fn now_s(&self) -> u64 {
         self.clock.now_us() / 1_000_000
     }

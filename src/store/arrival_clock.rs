@@ -84,15 +84,10 @@ struct ClockState {
     agreed: bool,
     /// The steady time since which the machine's clock is doubted.
     doubted_us: Option<u64>,
-    steps: VecDeque<ClockStep>,
+    /// The steps ahead: the steady time of each, and the arrival time before it.
+    steps: VecDeque<(u64, u64)>,
     standing: ClockStanding,
     shown_us: i64,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct ClockStep {
-    at_us: u64,
-    before_us: u64,
 }
 
 impl ArrivalClock {
@@ -123,9 +118,9 @@ impl ArrivalClock {
     pub(super) fn aged_us(&self, age: Duration) -> u64 {
         let (face, _) = self.read();
         let age_us = micros(age);
-        let since_step = |step: &ClockStep| {
-            let left_us = age_us.saturating_sub(face.run_us.saturating_sub(step.at_us));
-            if left_us == 0 { u64::MAX } else { step.before_us.saturating_sub(left_us) }
+        let since_step = |(at_us, before_us): &(u64, u64)| {
+            let left_us = age_us.saturating_sub(face.run_us.saturating_sub(*at_us));
+            if left_us == 0 { u64::MAX } else { before_us.saturating_sub(left_us) }
         };
         let before_steps = face.steps.iter().map(since_step).min().unwrap_or(u64::MAX);
         face.now_us.saturating_sub(age_us).min(before_steps)
@@ -164,7 +159,10 @@ impl ClockState {
             return;
         }
         if ahead_us > STEP_US {
-            self.note_step(ClockStep { at_us: steady_us, before_us: expected_us });
+            self.steps.retain(|(at_us, _)| steady_us.saturating_sub(*at_us) < STEPS_KEPT_US);
+            if self.steps.len() < STEPS_MAX {
+                self.steps.push_back((steady_us, expected_us));
+            }
         }
         self.doubted_us = None;
         self.agreed = true;
@@ -184,13 +182,6 @@ impl ClockState {
             self.now_us = slow_us;
             // Keeps the odd microsecond, however often the clock is read.
             self.run_us += passed_us / 2 * 2;
-        }
-    }
-
-    fn note_step(&mut self, step: ClockStep) {
-        self.steps.retain(|earlier| step.at_us - earlier.at_us.min(step.at_us) < STEPS_KEPT_US);
-        if self.steps.len() < STEPS_MAX {
-            self.steps.push_back(step);
         }
     }
 

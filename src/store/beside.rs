@@ -8,15 +8,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::changes::{RecordChange, by_volume};
+use super::changes::by_volume;
 use super::check::{self, CheckReport};
-use super::error::{StoreError, io_error};
 use super::manifest::{Manifest, VolumeRow};
 use super::open::OpenedFiles;
 use super::sealing::key_file::KEY_FILES;
-use super::volume_number::{Number, VolumeStart};
 use super::volumes::files::VolumeFiles;
-use super::{disk, owner};
+use crate::{Number, RecordChange, StoreError, VolumeStart, disk, io_error, owner};
 
 /// Endings for a restore or an import, and for a backup that a salvage reads.
 const ENDINGS: [&str; 2] = [".part", ".backup"];

@@ -54,7 +54,7 @@ impl BrokenRecord {
 }
 
 /// The record read, or `None` if it is broken.
-pub(super) fn unless_broken<T>(read: ReadResult<Option<T>>) -> ReadResult<Option<T>> {
+pub fn unless_broken<T>(read: ReadResult<Option<T>>) -> ReadResult<Option<T>> {
     match read {
         Err(ReadError::Broken(_)) => Ok(None),
         read => read,

@@ -3,14 +3,10 @@
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
-use super::broken::{BrokenRecord, ReadError, ReadResult};
-use super::damage::{DamageKind, FileDamage};
-use super::engine::{StorageEngine, read_record};
-use super::journal;
-use super::records::{StoredRecords, VolumeWithBase};
+use super::engine::StorageEngine;
+use super::records::StoredRecords;
 use super::sealing::{LastKey, data_key};
-use super::trees::{TREES, Tree};
-use super::volume_number::Number;
+use crate::{BrokenRecord, DamageKind, FileDamage, Number, ReadError, ReadResult, TREES, Tree, journal};
 
 /// Result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -93,14 +89,14 @@ fn check_files(records: &StoredRecords, number: u32, report: &mut CheckReport) -
 
 fn check_records(records: &StoredRecords, number: u32, report: &mut CheckReport) -> ReadResult<()> {
     let Some(_) = records.volumes().usable(number) else { return Ok(()) };
-    let within = VolumeWithBase { volumes: records.volumes(), number };
+    let within = records.volumes().with_base(number);
     for entry in records.walk_volume(number, &Bound::Unbounded)? {
         let (sled_key, _) = entry?;
         let Some((tree, key)) = Tree::split(&sled_key) else {
             report.unknown_keys += 1;
             continue;
         };
-        match records.still(|| read_record(&within, records.sealing(), tree, key))? {
+        match records.still(|| records.sealing().read(&within, tree, key))? {
             Ok(Some(_)) => report.counts[tree as usize].1 += 1,
             // Removed since the walk read it.
             Ok(None) => {}

@@ -16,10 +16,11 @@ const SILENT_AFTER: Duration = Duration::from_secs(1);
 #[derive(Default)]
 pub(super) struct Cluster {
     pub(super) me: Uuid,
-    alive: RwLock<BTreeSet<Uuid>>,
-    leads: watch::Sender<bool>,
+    pub(super) alive: RwLock<BTreeSet<Uuid>>,
+    /// A leading process leads until it ends.
+    pub(super) leads: watch::Sender<bool>,
     /// Whether this process is a candidate for leading: a daemon is, a command is not.
-    may_lead: AtomicBool,
+    pub(super) is_candidate: AtomicBool,
     /// Figures that it publishes to the other processes.
     pub(super) figures: RwLock<String>,
     /// The last answer of the database, if there is one.
@@ -88,18 +89,14 @@ impl Cluster {
         self.alive.read().iter().all(|one| *one == self.me)
     }
 
-    pub(super) fn known_alive(&self) -> usize {
-        self.alive.read().len()
-    }
-
-    /// Becomes a candidate for leading, or stops being one. A leading process leads until it ends.
-    pub(super) fn stand(&self, may_lead: bool) {
-        self.may_lead.store(may_lead, Ordering::Release);
+    pub(super) async fn until_it_leads(&self) {
+        // Cannot fail while `self` holds the sender.
+        let _ = self.leads.subscribe().wait_for(|leads| *leads).await;
     }
 
     /// Whether it is a candidate and does not lead yet.
     pub(super) fn may_lead(&self) -> bool {
-        self.may_lead.load(Ordering::Acquire) && !self.leads()
+        self.is_candidate.load(Ordering::Acquire) && !*self.leads.borrow()
     }
 
     pub(super) fn note_silence(&self, told: String) {
@@ -135,23 +132,6 @@ impl Cluster {
         let lasts = since.elapsed();
         (lasts >= SILENT_AFTER).then(|| format!("{told}, for {} s", lasts.as_secs()))
     }
-
-    pub(super) fn alone_figures(&self) -> NodeFigures {
-        NodeFigures { id: self.me, leads: true, told: self.figures.read().clone(), ..NodeFigures::default() }
-    }
-
-    pub(super) fn lead(&self) {
-        self.leads.send_replace(true);
-    }
-
-    pub(super) fn leads(&self) -> bool {
-        *self.leads.borrow()
-    }
-
-    pub(super) async fn until_it_leads(&self) {
-        // Cannot fail while `self` holds the sender.
-        let _ = self.leads.subscribe().wait_for(|leads| *leads).await;
-    }
 }
 
 #[cfg(test)]
@@ -163,7 +143,7 @@ mod tests {
     #[test]
     fn who_is_alone_leads_and_nobody_else_is_alive() {
         let alone = Cluster::alone();
-        assert!(alone.leads() && !alone.may_lead());
+        assert!(*alone.leads.borrow() && !alone.may_lead());
         assert_eq!(alone.until_it_leads().now_or_never(), Some(()));
     }
 
@@ -185,8 +165,8 @@ mod tests {
     #[test]
     fn who_is_among_others_waits_until_it_leads() {
         let cluster = Cluster::among_others();
-        assert!(!cluster.leads() && cluster.until_it_leads().now_or_never().is_none());
-        cluster.lead();
+        assert!(!*cluster.leads.borrow() && cluster.until_it_leads().now_or_never().is_none());
+        cluster.leads.send_replace(true);
         assert!(cluster.until_it_leads().now_or_never().is_some());
         let both = BTreeSet::from([cluster.me, Uuid::max()]);
         assert!(cluster.is_alone());

@@ -49,14 +49,9 @@ pub(super) enum CommitWrite {
 /// Seals the data keys of a slot anew and destroys some of them.
 #[derive(Clone)]
 pub(super) struct Rewrap {
-    pub(super) slot: KeySlot,
+    /// `None` for the slot of the leads whose keys are destroyed.
+    pub(super) slot: Option<u16>,
     pub(super) without: KeyDestruction,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum KeySlot {
-    Of(Uuid),
-    Number(u16),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,16 +105,15 @@ impl Commit {
     /// must be [of one slot](super::Store::by_slot), which is resealed once for all of them.
     pub fn erase_all(mut self, leads: impl IntoIterator<Item = Uuid>, at_ms: i64) -> Self {
         let leads: BTreeSet<Uuid> = leads.into_iter().collect();
-        if let Some(first) = leads.first() {
-            let slot = KeySlot::Of(*first);
-            self.rewrap = Some(Box::new(Rewrap { slot, without: KeyDestruction::Leads(leads, at_ms) }));
+        if !leads.is_empty() {
+            self.rewrap = Some(Box::new(Rewrap { slot: None, without: KeyDestruction::Leads(leads, at_ms) }));
         }
         self
     }
 
     /// Reseals a slot and destroys some data keys; with none to destroy, finishes an interrupted erasure.
     pub(super) fn rewrap(slot: u16, without: KeyDestruction) -> Self {
-        Self { rewrap: Some(Box::new(Rewrap { slot: KeySlot::Number(slot), without })), ..Self::default() }
+        Self { rewrap: Some(Box::new(Rewrap { slot: Some(slot), without })), ..Self::default() }
     }
 
     pub(super) fn finish_rewraps(slots: Vec<u16>) -> Vec<Self> {

@@ -4,11 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::commit::{Commit, CommitResult};
 use super::engine::{GroupWriter, WriteFault, all_failed};
-use super::error::StoreError;
-use super::health::FailureLatch;
 use super::stall::Stalls;
+use crate::{Commit, CommitResult, FailureLatch, StoreError};
 use offerd_base::telemetry::metrics::STORE_GROUP_COMMITS;
 
 pub(super) struct Committer<W: ?Sized> {

@@ -20,15 +20,10 @@ struct CompletionQueue {
     arrived: Notify,
 }
 
-struct CommitReply {
-    answer: oneshot::Sender<CommitResult>,
-    outcome: CommitResult,
-}
+type CommitReply = (oneshot::Sender<CommitResult>, CommitResult);
 
-pub(super) struct CommitWaiter {
-    answer: oneshot::Sender<CommitResult>,
-    desk: Option<Arc<CompletionQueue>>,
-}
+/// The channel of a commit's outcome, and the queue of the thread that made the commit.
+pub(super) struct CommitWaiter(oneshot::Sender<CommitResult>, Option<Arc<CompletionQueue>>);
 
 #[derive(Default)]
 struct CompletionConsumer(Arc<CompletionQueue>);
@@ -45,28 +40,27 @@ pub async fn answer_commits_here() {
     loop {
         consumer.0.arrived.notified().await;
         let arrived = consumer.0.waiting.lock().as_mut().map(std::mem::take);
-        arrived.into_iter().flatten().for_each(CommitReply::give);
+        give(arrived);
     }
 }
 
 impl CommitWaiter {
     pub(super) fn here() -> (Self, oneshot::Receiver<CommitResult>) {
         let (answer, awaited) = oneshot::channel();
-        (Self { answer, desk: HERE.with_borrow(Clone::clone) }, awaited)
+        (Self(answer, HERE.with_borrow(Clone::clone)), awaited)
     }
 
     pub(super) fn answer(self, outcome: CommitResult) {
-        CommitReply { answer: self.answer, outcome }.give();
+        give(Some(vec![(self.0, outcome)]));
     }
 }
 
 impl CommitReplies {
     pub(super) fn add(&mut self, asker: CommitWaiter, outcome: CommitResult) {
-        let Some(desk) = asker.desk else { return asker.answer(outcome) };
-        let reply = CommitReply { answer: asker.answer, outcome };
+        let CommitWaiter(answer, Some(desk)) = asker else { return asker.answer(outcome) };
         match self.0.iter_mut().find(|(known, _)| Arc::ptr_eq(known, &desk)) {
-            Some((_, replies)) => replies.push(reply),
-            None => self.0.push((desk, vec![reply])),
+            Some((_, replies)) => replies.push((answer, outcome)),
+            None => self.0.push((desk, vec![(answer, outcome)])),
         }
     }
 
@@ -80,15 +74,15 @@ impl CommitReplies {
                 None => Some(replies),
             };
             desk.arrived.notify_one();
-            left.into_iter().flatten().for_each(CommitReply::give);
+            give(left);
         }
     }
 }
 
-impl CommitReply {
-    fn give(self) {
+fn give(replies: Option<Vec<CommitReply>>) {
+    for (answer, outcome) in replies.into_iter().flatten() {
         // Fails when the future was dropped.
-        let _ = self.answer.send(self.outcome);
+        let _ = answer.send(outcome);
     }
 }
 
@@ -96,6 +90,6 @@ impl CommitReply {
 impl Drop for CompletionConsumer {
     fn drop(&mut self) {
         let left = self.0.waiting.lock().take();
-        left.into_iter().flatten().for_each(CommitReply::give);
+        give(left);
     }
 }

@@ -83,9 +83,9 @@ pub enum DamageKind {
 /// A sound record next to damage, as a hint to the damaged ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Neighbour {
-    /// Its tree; `None` if its key belongs to none.
-    #[serde(with = "by_prefix")]
-    pub tree: Option<Tree>,
+    /// The byte of its tree, which is part of the format on disk; `None` if its key belongs to none.
+    #[serde(rename = "tree")]
+    pub prefix: Option<u8>,
     /// The key, in hexadecimal.
     pub key: String,
     /// The time in it, Unix milliseconds, if keys of its tree have one.
@@ -123,26 +123,12 @@ fn beside([before, behind]: &[Option<Neighbour>; 2]) -> String {
 
 impl fmt::Display for Neighbour {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { tree, key, at_ms } = self;
+        let Self { prefix, key, at_ms } = self;
+        let tree = prefix.and_then(Tree::of_prefix);
         write!(f, "{} `{key}`", tree.map_or("a record of no tree", Tree::name))?;
         match at_ms.and_then(|ms| chrono::DateTime::from_timestamp_millis(i64::try_from(ms).ok()?)) {
             Some(at) => write!(f, " of {}", at.format("%Y-%m-%dT%H:%M:%SZ")),
             None => Ok(()),
         }
-    }
-}
-
-/// Serialises a tree as its key prefix byte, which is part of the format on disk.
-mod by_prefix {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use crate::trees::Tree;
-
-    pub(super) fn serialize<S: Serializer>(tree: &Option<Tree>, to: S) -> Result<S::Ok, S::Error> {
-        tree.map(|tree| tree.row().prefix).serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Tree>, D::Error> {
-        Ok(Option::<u8>::deserialize(from)?.and_then(Tree::of_prefix))
     }
 }

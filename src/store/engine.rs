@@ -2,20 +2,18 @@
 //!
 //! Common code here opens sealed records and reports broken ones. A read may block on the engine.
 
-use std::iter;
 use std::time::Duration;
+use std::{io, iter};
 
 use uuid::Uuid;
 
-use super::broken::{BrokenRecord, ReadError, ReadResult, Reported};
-use super::changes::RecordChange;
-use super::commit::{Commit, CommitError, CommitResult};
-use super::disk::DiskResult;
-use super::frame::{Reason, unframed};
-use super::raw::{RawRecord, RawValues, read_clear};
-use super::sealing::{LastKey, Sealing, data_key};
-use super::trees::{TREES, Tree};
-use super::volume_number::{BASE, Number};
+use super::broken::Reported;
+use super::raw::RawValues;
+use super::sealing::{LastKey, Sealing, data_key, owner};
+use crate::{
+    BASE, BrokenRecord, Commit, CommitError, CommitResult, DiskError, DiskResult, Number, ReadError,
+    ReadResult, Reason, RecordChange, TREES, Tree, unframed,
+};
 use offerd_base::telemetry::metrics::STORE_CHANGES;
 
 /// A key with the prefix of its tree, and the raw value under it.
@@ -34,6 +32,9 @@ pub(super) fn walk_or_error(
 
 /// A stream of leads, each with the stored form of its data key.
 pub(super) type DataKeys = Box<dyn Iterator<Item = DiskResult<Option<(Uuid, Vec<u8>)>>> + Send>;
+
+/// The owners and keys of records of a tree that is sealed by lead.
+pub type OwnedKeys = Box<dyn Iterator<Item = ReadResult<(Uuid, Vec<u8>)>> + Send>;
 
 pub(super) trait StorageEngine: RawValues + Send + Sync {
     fn sealing(&self) -> &Sealing;
@@ -75,6 +76,14 @@ pub(super) trait StorageEngine: RawValues + Send + Sync {
         Box::new(self.walk(Tree::LeadKeys, start, prefix).map(|entry| {
             let (key, raw) = entry?;
             Ok(data_key::lead_at(&key[1..]).zip(unframed(&raw).ok().map(<[u8]>::to_vec)))
+        }))
+    }
+
+    /// The leads and keys of the records that a scan would yield, without opening any.
+    fn owners(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> OwnedKeys {
+        Box::new(self.walk(tree, start, prefix).filter_map(|entry| {
+            let owned = entry.map(|(mut sled_key, raw)| Some((owner_of(&raw)?, sled_key.split_off(1))));
+            owned.map_err(ReadError::from).transpose()
         }))
     }
 
@@ -132,6 +141,20 @@ pub(super) enum WriteFault {
     ForGood(String),
 }
 
+/// An index has failed.
+impl From<DiskError> for WriteFault {
+    fn from(DiskError(reason): DiskError) -> Self {
+        Self::ForGood(reason)
+    }
+}
+
+/// The journal or a record file has failed.
+impl From<io::Error> for WriteFault {
+    fn from(error: io::Error) -> Self {
+        Self::Mendable(error.to_string())
+    }
+}
+
 pub(super) fn count(changes: &[RecordChange]) {
     let mut counts = [0; TREES.len()];
     for (tree, _) in changes.iter().filter_map(|change| Tree::split(&change.key)) {
@@ -146,18 +169,7 @@ pub(super) fn all_failed(commits: &[Commit], reason: &str) -> Vec<CommitResult> 
     commits.iter().map(|_| Err(CommitError::Failed(reason.to_owned()))).collect()
 }
 
-/// Reads one record, and opens it if it is sealed. The outer error is the engine's.
-pub(super) fn read_record(
-    from: &(impl RawValues + ?Sized),
-    sealing: &Sealing,
-    tree: Tree,
-    key: &[u8],
-) -> DiskResult<RawRecord> {
-    match read_clear(from, tree, key)? {
-        Ok(Some(payload)) => {
-            let opened = sealing.opened(from, tree, key, &payload, &mut LastKey::default())?;
-            Ok(opened.map_err(|reason| BrokenRecord::new(tree, key, reason)))
-        }
-        other => Ok(other),
-    }
+/// The lead of a record in a tree sealed by lead, read without opening it; `None` if the record is broken.
+pub(super) fn owner_of(raw: &[u8]) -> Option<Uuid> {
+    unframed(raw).ok().and_then(owner)
 }

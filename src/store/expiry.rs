@@ -16,32 +16,18 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::arrival::FeedKey;
-use super::broken::{ReadError, ReadResult};
-use super::commit::{Commit, KeyDestruction, KeyExpiry};
-use super::retention::{AT_ONCE, AgeSource, RetentionError, of_base};
+use super::commit::{KeyDestruction, KeyExpiry};
+use super::retention::{AT_ONCE, OF_BASE, RetentionError};
 use super::sealing::data_key;
 use super::sealing::slots::SLOTS;
-use super::trees::{TREES, Tree, VolumeSelector};
-use super::volume_number::Number;
-use super::volumes::time_ms;
-use super::{Store, codec};
+use crate::{Commit, FeedKey, Number, ReadResult, Store, TREES, Tree, VolumeSelector, codec};
 
 const PROGRESS: &[u8] = b"retention";
 
 const LEADS_AT_ONCE: u64 = 100;
 
-const LOOKED_AT: usize = 2000;
-
-#[derive(Debug, Clone, Copy)]
-enum ExpiryPart {
-    Leads,
-    /// Removes the records whose keys begin with an expired UUIDv7.
-    ByTime(Tree),
-    Feed(Tree),
-    /// Removes records that are expired by their key, or that no data key opens any more.
-    Else(Tree, Option<AgeSource>),
-}
+/// A part of a pass, as a search for what it removes next.
+type ExpiryPart = Box<dyn Fn(&Store, &ExpiryProgress) -> ReadResult<ExpiryFindings> + Send + Sync>;
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct ExpiryProgress {
@@ -103,7 +89,7 @@ impl Store {
             },
         };
         let ExpiryFindings { old, leads, destroys, after } =
-            self.found(parts[usize::from(progress.part)], &progress)?;
+            parts[usize::from(progress.part)](self, &progress)?;
         if let Some(destroys) = destroys {
             self.commit(destroys).await?;
         }
@@ -120,21 +106,8 @@ impl Store {
         Ok(Some(Expired { leads: progress.leads, records: progress.records, is_all }))
     }
 
-    fn found(&self, part: ExpiryPart, progress: &ExpiryProgress) -> Result<ExpiryFindings, RetentionError> {
-        match part {
-            ExpiryPart::Leads => self.old_leads(progress),
-            ExpiryPart::ByTime(tree) => self.old_by_time(tree, progress),
-            ExpiryPart::Feed(tree) => self.old_of_feed(tree, progress),
-            ExpiryPart::Else(tree, told) => {
-                let after = (!progress.after.is_empty()).then_some(&progress.after[..]);
-                let found = self.aged(tree, told, progress.before_ms, after, LOOKED_AT)?;
-                Ok(ExpiryFindings::of(tree, found.keys, found.searched_to))
-            }
-        }
-    }
-
     /// Expired data keys of a slot, or the records of leads whose keys this pass has destroyed.
-    fn old_leads(&self, progress: &ExpiryProgress) -> Result<ExpiryFindings, RetentionError> {
+    fn old_leads(&self, progress: &ExpiryProgress) -> ReadResult<ExpiryFindings> {
         let slot = progress.after.first_chunk().map_or(0, |slot| u16::from_be_bytes(*slot));
         let next_slot = (slot + 1 < SLOTS).then(|| (slot + 1).to_be_bytes().to_vec());
         let found = match progress.after.get(2..) {
@@ -144,13 +117,13 @@ impl Store {
         Ok(ExpiryFindings { after: found.after.or(next_slot), ..found })
     }
 
-    fn old_keys(&self, slot: u16, progress: &ExpiryProgress) -> Result<ExpiryFindings, RetentionError> {
+    fn old_keys(&self, slot: u16, progress: &ExpiryProgress) -> ReadResult<ExpiryFindings> {
         // Leads from the last second before the limit stay until the next pass.
         let before = Number::try_from(progress.before_ms / 1000).unwrap_or(Number::MAX);
         let forgotten_ms = i64::try_from(progress.gone_ms).unwrap_or(i64::MAX);
         let (slot_bytes, mut is_changed, mut has_old) = (slot.to_be_bytes(), false, false);
         for found in self.shared.engine.data_keys(&slot_bytes, &slot_bytes) {
-            let Some((lead, kept)) = found.map_err(ReadError::from)? else { continue };
+            let Some((lead, kept)) = found? else { continue };
             match data_key::destroyed_at(&kept) {
                 Some(at_ms) => {
                     is_changed |= at_ms < forgotten_ms;
@@ -170,15 +143,16 @@ impl Store {
         Ok(ExpiryFindings { destroys, after: has_old.then_some(with_records), ..ExpiryFindings::default() })
     }
 
-    fn records_of_old(&self, slot: u16, progress: &ExpiryProgress) -> Result<ExpiryFindings, RetentionError> {
+    fn records_of_old(&self, slot: u16, progress: &ExpiryProgress) -> ReadResult<ExpiryFindings> {
         let start = [&progress.after[..], &[0]].concat();
         let mut found = ExpiryFindings::default();
         let is_old = |kept: &[u8]| data_key::destroyed_at(kept) == Some(progress.begun_ms);
         for kept in self.shared.engine.data_keys(&start, &slot.to_be_bytes()) {
-            let kept = kept.map_err(ReadError::from)?;
-            let Some((lead, _)) = kept.filter(|(_, kept)| is_old(kept)) else { continue };
+            let Some((lead, _)) = kept?.filter(|(_, kept)| is_old(kept)) else { continue };
             found.leads += 1;
-            found.old.extend(self.own_of(lead)?);
+            for row in TREES.iter().filter(|row| row.kept == VolumeSelector::WithLead) {
+                found.old.extend(self.keys(row.tree, lead)?.into_iter().map(|key| (row.tree, key)));
+            }
             if found.leads == LEADS_AT_ONCE {
                 found.after = Some([&slot.to_be_bytes()[..], lead.as_bytes()].concat());
                 break;
@@ -187,22 +161,16 @@ impl Store {
         Ok(found)
     }
 
-    fn own_of(&self, lead: Uuid) -> ReadResult<Vec<(Tree, Vec<u8>)>> {
-        let with_lead = TREES.iter().filter(|row| row.kept == VolumeSelector::WithLead).map(|row| row.tree);
-        let keys = |tree| self.shared.engine.keys(tree, lead.as_bytes()).map(move |key| Ok((tree, key?)));
-        with_lead.flat_map(keys).collect()
-    }
-
-    fn old_by_time(&self, tree: Tree, progress: &ExpiryProgress) -> Result<ExpiryFindings, RetentionError> {
+    /// The first records whose keys begin with an expired UUIDv7.
+    fn old_by_time(&self, tree: Tree, progress: &ExpiryProgress) -> ReadResult<ExpiryFindings> {
         let old = self.first_old(tree, &[], |key| progress.is_old(tree, key))?;
         let after = (old.len() == AT_ONCE).then(Vec::new);
         Ok(ExpiryFindings::of(tree, old, after))
     }
 
-    fn old_of_feed(&self, tree: Tree, progress: &ExpiryProgress) -> Result<ExpiryFindings, RetentionError> {
-        let first = self.shared.engine.walk(tree, &progress.after, &[]).next();
-        let first =
-            first.transpose().map_err(ReadError::from)?.and_then(|(key, _)| FeedKey::parse(&key[1..]));
+    fn old_of_feed(&self, tree: Tree, progress: &ExpiryProgress) -> ReadResult<ExpiryFindings> {
+        let first = self.shared.engine.walk(tree, &progress.after, &[]).next().transpose()?;
+        let first = first.and_then(|(key, _)| FeedKey::parse(&key[1..]));
         let Some(FeedKey { company, .. }) = first else { return Ok(ExpiryFindings::default()) };
         let old = self.first_old(tree, company.as_bytes(), |key| progress.is_old(tree, key))?;
         // Repeats the company if it may have more, else continues behind all its keys.
@@ -213,7 +181,7 @@ impl Store {
 
 impl ExpiryProgress {
     fn is_old(&self, tree: Tree, key: &[u8]) -> bool {
-        time_ms(tree, key).is_some_and(|ms| ms < self.before_ms)
+        tree.time_ms(key).is_some_and(|ms| ms < self.before_ms)
     }
 }
 
@@ -224,9 +192,18 @@ impl ExpiryFindings {
 }
 
 fn parts() -> Vec<ExpiryPart> {
-    let by_time =
-        TREES.iter().filter(|row| row.kept == VolumeSelector::ByTime).map(|row| ExpiryPart::ByTime(row.tree));
-    let of_base = of_base().map(|(tree, told)| ExpiryPart::Else(tree, told));
-    let feeds = Tree::FEEDS.into_iter().map(ExpiryPart::Feed);
-    [ExpiryPart::Leads].into_iter().chain(by_time).chain(feeds).chain(of_base).collect()
+    let mut parts: Vec<ExpiryPart> = vec![Box::new(Store::old_leads)];
+    for row in TREES.iter().filter(|row| row.kept == VolumeSelector::ByTime) {
+        parts.push(Box::new(|store, progress| store.old_by_time(row.tree, progress)));
+    }
+    for tree in Tree::FEEDS {
+        parts.push(Box::new(move |store, progress| store.old_of_feed(tree, progress)));
+    }
+    for of_base in OF_BASE {
+        parts.push(Box::new(move |store, progress| {
+            let (keys, searched_to) = store.aged(of_base, progress.before_ms, &progress.after)?;
+            Ok(ExpiryFindings::of(of_base.0, keys, searched_to))
+        }));
+    }
+    parts
 }

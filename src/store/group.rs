@@ -3,27 +3,20 @@
 //! Commits are admitted in order. A guard sees the stored records overlaid with the writes of earlier commits
 //! in the group, so the outcome is as if each had been written alone; a refused commit leaves no trace.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use uuid::Uuid;
 
-use super::arrival::{Arrivals, FeedKey, LAST_ARRIVAL};
-use super::broken::BrokenRecord;
-use super::changes::RecordChange;
-use super::commit::{
-    Commit, CommitError, CommitGuard, CommitResult, CommitWrite, GuardCondition, KeyDestruction, KeySlot,
-    Rewrap,
-};
-use super::disk::{DiskError, DiskResult};
-use super::engine::{StorageEngine, read_record};
-use super::frame::{Reason, VALUE_LIMIT, framed};
+use super::commit::{CommitGuard, CommitWrite, GuardCondition, KeyDestruction, Rewrap};
+use super::engine::StorageEngine;
 use super::raw::{RawValues, read_clear};
 use super::sealing::data_key::{self, DataKey};
 use super::sealing::key::SealKey;
-use super::sealing::{Sealing, SealingError, sealed};
-use super::trees::{Seal, Tree};
-use super::volume_number::Number;
+use super::sealing::{Sealing, sealed};
+use crate::{
+    Arrivals, BrokenRecord, Commit, CommitError, CommitResult, DiskError, DiskResult, FeedKey, LAST_ARRIVAL,
+    Number, Reason, RecordChange, Seal, SealingError, Tree, VALUE_LIMIT, framed,
+};
 
 pub(super) struct WriteGroup<'a> {
     below: &'a dyn StorageEngine,
@@ -74,16 +67,12 @@ impl<'a> WriteGroup<'a> {
         let mut sequence = 0;
         for write in &commit.writes {
             match write {
-                CommitWrite::Put { tree, key, payload } => {
-                    let payload = self.sealed(&about, *tree, key, payload);
-                    self.put(*tree, key, &payload);
-                }
+                CommitWrite::Put { tree, key, payload } => self.seal(&about, *tree, key, payload),
                 CommitWrite::Remove { tree, key } => self.remove(*tree, key),
                 CommitWrite::Append { tree, company, payload } => {
                     let key =
                         FeedKey { company: *company, arrival_us: arrivals.next_us(), sequence }.to_bytes();
-                    let payload = self.sealed(&about, *tree, &key, payload);
-                    self.put(*tree, &key, &payload);
+                    self.seal(&about, *tree, &key, payload);
                     sequence += 1;
                 }
                 CommitWrite::Identify { company, identity, at_ms, look_back_ms } => {
@@ -91,8 +80,7 @@ impl<'a> WriteGroup<'a> {
                     let key = self.below.sealing().identity_key(*company, *at_ms, *look_back_ms);
                     let key = key.map_err(failed)?.place_of(identity, lead);
                     let payload = [&at_ms.to_be_bytes()[..], lead.as_bytes(), identity].concat();
-                    let payload = self.sealed(&about, Tree::Identities, &key, &payload);
-                    self.put(Tree::Identities, &key, &payload);
+                    self.seal(&about, Tree::Identities, &key, &payload);
                 }
             }
         }
@@ -166,21 +154,15 @@ impl<'a> WriteGroup<'a> {
         Ok(())
     }
 
-    fn sealed<'p>(
-        &self,
-        about: &Option<(Uuid, SealKey)>,
-        tree: Tree,
-        key: &[u8],
-        payload: &'p [u8],
-    ) -> Cow<'p, [u8]> {
-        match (tree.row().seal, about) {
-            (Seal::Open, _) => payload.into(),
-            (Seal::Own, _) => sealed(Uuid::nil(), &self.own, tree, key, payload).into(),
-            (Seal::Lead | Seal::Passing, Some((owner, with))) => {
-                sealed(*owner, with, tree, key, payload).into()
-            }
+    /// Puts a record, sealed as its tree demands.
+    fn seal(&mut self, about: &Option<(Uuid, SealKey)>, tree: Tree, key: &[u8], payload: &[u8]) {
+        let sealed = match (tree.row().seal, about) {
+            (Seal::Open, _) => return self.put(tree, key, payload),
+            (Seal::Own, _) => sealed(Uuid::nil(), &self.own, tree, key, payload),
+            (Seal::Lead | Seal::Passing, Some((owner, with))) => sealed(*owner, with, tree, key, payload),
             (Seal::Lead | Seal::Passing, None) => unreachable!("a commit without a key was refused before"),
-        }
+        };
+        self.put(tree, key, &sealed);
     }
 
     fn put(&mut self, tree: Tree, key: &[u8], payload: &[u8]) {
@@ -194,14 +176,12 @@ impl<'a> WriteGroup<'a> {
     fn check(&self, index: usize, guard: &CommitGuard) -> Result<(), GuardError> {
         let (tree, key, holds) = match guard {
             CommitGuard::Unknown { company, identity, since_ms } => {
-                return match self.known(*company, identity, *since_ms)? {
-                    Some(found) => Err(CommitError::Guard { index, found }.into()),
-                    None => Ok(()),
-                };
+                let known = self.known(*company, identity, *since_ms)?;
+                return known.map_or(Ok(()), |found| Err(CommitError::Guard { index, found }.into()));
             }
             CommitGuard::Record { tree, key, holds } => (*tree, key, holds),
         };
-        let found = match read_record(self, self.below.sealing(), tree, key)? {
+        let found = match self.below.sealing().read(self, tree, key)? {
             Ok(None) if matches!(holds, GuardCondition::Unchanged(_)) => Vec::new(),
             Ok(None) => return Ok(()),
             Ok(Some(found)) if matches!(holds, GuardCondition::Unchanged(payload) if *payload == found) => {
@@ -232,7 +212,7 @@ impl<'a> WriteGroup<'a> {
         let sealing = self.below.sealing();
         for key in sealing.identity_keys(company, since_ms) {
             let place = key.place(identity);
-            match read_record(self, sealing, Tree::Identities, &place)? {
+            match sealing.read(self, Tree::Identities, &place)? {
                 Ok(Some(mut found)) => {
                     let at_ms = found.first_chunk().map(|at_ms| i64::from_be_bytes(*at_ms));
                     if at_ms.is_some_and(|at_ms| at_ms >= since_ms) {
@@ -275,9 +255,11 @@ pub(super) fn admitted(
 
 impl Rewrap {
     fn slot(&self, sealing: &Sealing) -> u16 {
-        match self.slot {
-            KeySlot::Of(lead) => sealing.slots.slot_of(lead),
-            KeySlot::Number(slot) => slot,
+        match (self.slot, &self.without) {
+            (None, KeyDestruction::Leads(leads, _)) => {
+                leads.first().map_or(0, |it| sealing.slots.slot_of(*it))
+            }
+            (slot, _) => slot.unwrap_or_default(),
         }
     }
 }

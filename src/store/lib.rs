@@ -45,10 +45,10 @@
 //! back. A store of another [`FORMAT`] is refused before anything is written.
 //!
 //! # Layers
-//! A file uses only files in the rows below it or to its left:
+//! A file uses only files in the rows below it or to its left; it imports the words through the crate's root:
 //!
 //! ```text
-//! registry   entities  tokens  partner_keys  pauses  suppressions  users  audit  identities  terms
+//! registry   entities  tokens  partner_keys  pauses  suppressions  users  audit  identities
 //!            kept for callers, through a Store, as any caller would
 //! ────────── Store ─────────────────────── the engines, from here down
 //! sharing    nodes
@@ -151,7 +151,7 @@ use uuid::Uuid;
 
 pub use self::arrival::FeedKey;
 pub use self::arrival_clock::{ClockLimits, ClockStanding};
-pub use self::broken::{BrokenRecord, ReadError, ReadResult};
+pub use self::broken::{BrokenRecord, ReadError, ReadResult, unless_broken};
 pub use self::check::CheckReport;
 pub use self::clock::Clock;
 pub use self::cluster::{DatabaseStanding, NodeFigures};
@@ -183,12 +183,17 @@ pub use self::trees::{Seal, TREES, Tree, TreeRow, VolumeSelector};
 pub use self::user::User;
 pub use self::volumes::VolumeSpan;
 
+use self::arrival::{Arrivals, LAST_ARRIVAL};
 use self::arrival_clock::ArrivalClock;
 use self::backup::{Backup, BackupError};
+use self::changes::RecordChange;
 use self::cluster::Cluster;
-use self::disk::DiskResult;
-use self::engine::StorageEngine;
+use self::commit::CommitResult;
+use self::damages::Damages;
+use self::disk::{DiskError, DiskResult};
+use self::engine::{OwnedKeys, StorageEngine};
 use self::error::io_error;
+use self::frame::{framed, unframed};
 use self::health::FailureLatch;
 use self::lock::Lock;
 use self::open::OpenedFiles;
@@ -201,20 +206,21 @@ use self::sealing::data_key;
 use self::space::DiskSpace;
 use self::stall::Stalls;
 use self::topics::Topics;
+use self::volume_number::{BASE, Number, VolumeStart, directory_of};
+use self::volumes::Volumes;
 use offerd_base::config::PostgresSettings;
 
 /// Pause before a change that could not be taken in is retried.
 const TAKEN_IN_AGAIN: Duration = Duration::from_millis(250);
 
 /// Opens the closed volumes on a background thread, youngest first, so that no later reader waits for it.
-fn open_volumes(shared: &Arc<StoreInner>) -> io::Result<()> {
-    let Some(files) = shared.files() else { return Ok(()) };
-    let (numbers, shared) = (files.records.volumes().numbers(), Arc::downgrade(shared));
+fn open_volumes(shared: &StoreInner) -> io::Result<()> {
+    let Some(files) = &shared.files else { return Ok(()) };
+    let (numbers, records) = (files.records.volumes().numbers(), Arc::downgrade(&files.records));
     let open = move || {
         for number in numbers.into_iter().rev() {
-            let Some(shared) = shared.upgrade() else { return };
-            let Some(files) = shared.files() else { return };
-            if let Err(error) = files.records.volumes().volume(number) {
+            let Some(records) = records.upgrade() else { return };
+            if let Err(error) = records.volumes().volume(number) {
                 tracing::error!(volume = number, %error, "cannot open a volume of the store");
             }
         }
@@ -234,7 +240,10 @@ struct StoreInner {
     path: PathBuf,
     // Declared before the records, so that the writer ends before sled is closed.
     queue: CommitQueue,
-    backing: Backing,
+    /// Of a store in files of this machine.
+    files: Option<FilesBacking>,
+    /// Of a store in a database, with the lock on this process's directory.
+    database: Option<(Arc<Database>, Option<Lock>)>,
     engine: Arc<dyn StorageEngine>,
     latch: Arc<FailureLatch>,
     stalls: Arc<Stalls>,
@@ -242,14 +251,6 @@ struct StoreInner {
     record_locks: Arc<RecordLocks>,
     topics: Arc<Topics>,
     cluster: Arc<Cluster>,
-}
-
-/// Where the records are, for operations that each engine does its own way.
-enum Backing {
-    /// In files of this machine.
-    Files(FilesBacking),
-    /// In a database; with the lock on this process's directory.
-    Database(Arc<Database>, #[expect(dead_code, reason = "it is held by being there")] Option<Lock>),
 }
 
 struct FilesBacking {
@@ -274,12 +275,12 @@ impl StoreInner {
         let scrubbing = scrubs.then(scrub).transpose().map_err(io)?;
         let engine = Arc::<StoredRecords>::clone(&records);
         let topics = Arc::clone(&records.topics);
-        let backing = Backing::Files(FilesBacking { records, space, _scrubbing: scrubbing });
         let record_locks = RecordLocks::new(options.changes_per_record, false);
         let (latch, stalls) = (Arc::clone(&committer.latch), Arc::clone(&committer.stalls));
         let queue = CommitQueue::new(committer, options, has_threads).map_err(io)?;
         let (path, cluster) = (options.path.clone(), Arc::new(Cluster::alone()));
-        Ok(Self { path, queue, backing, engine, latch, stalls, clock, record_locks, topics, cluster })
+        let (files, database) = (Some(FilesBacking { records, space, _scrubbing: scrubbing }), None);
+        Ok(Self { path, queue, files, database, engine, latch, stalls, clock, record_locks, topics, cluster })
     }
 
     fn in_database(
@@ -297,19 +298,11 @@ impl StoreInner {
         let postgres::OpenedDatabase { database, committer, clock, topics, cluster } = opened;
         copy::refuse_unfinished(&*database).or_else(|refused| postgres::leave(&database, refused))?;
         let engine = Arc::<Database>::clone(&database);
-        let backing = Backing::Database(database, lock);
         let record_locks = RecordLocks::new(options.changes_per_record, true);
         let (latch, stalls) = (Arc::clone(&committer.latch), Arc::clone(&committer.stalls));
         let queue = CommitQueue::new(committer, options, has_threads).map_err(io)?;
-        let path = options.path.clone();
-        Ok(Self { path, queue, backing, engine, latch, stalls, clock, record_locks, topics, cluster })
-    }
-
-    fn files(&self) -> Option<&FilesBacking> {
-        match &self.backing {
-            Backing::Files(files) => Some(files),
-            Backing::Database(..) => None,
-        }
+        let (path, files, database) = (options.path.clone(), None, Some((database, lock)));
+        Ok(Self { path, queue, files, database, engine, latch, stalls, clock, record_locks, topics, cluster })
     }
 }
 
@@ -371,7 +364,7 @@ impl Store {
     /// Once the future resolves to `Ok`, all writes survive a kill and a power cut. After a kill before that,
     /// either all of them exist or none.
     pub fn commit(&self, commit: Commit) -> impl Future<Output = Result<(), CommitError>> + Send + use<> {
-        self.shared.queue.submit(commit).outcome()
+        self.shared.queue.submit(commit)
     }
 
     /// Like [`commit`](Self::commit), but fails with [`CommitError::Late`]: at once while the disk is
@@ -406,11 +399,7 @@ impl Store {
     ///
     /// # Errors
     /// The first failure, in their order, that `passes` does not accept.
-    pub async fn commit_all(
-        &self,
-        commits: Vec<Commit>,
-        passes: fn(&CommitError) -> bool,
-    ) -> Result<(), CommitError> {
+    pub async fn commit_all(&self, commits: Vec<Commit>, passes: fn(&CommitError) -> bool) -> CommitResult {
         let outcomes = join_all(commits.into_iter().map(|commit| self.commit(commit))).await;
         let failed = outcomes.into_iter().filter_map(Result::err).find(|failure| !passes(failure));
         failed.map_or(Ok(()), Err)
@@ -533,13 +522,8 @@ impl Store {
 
     /// The leads of the records of a tree [sealed by lead](Seal::Lead), with the record keys, from `start`
     /// on. Includes records whose data key is destroyed, since it opens none; broken ones are skipped.
-    pub fn owners(
-        &self,
-        tree: Tree,
-        start: &[u8],
-        prefix: &[u8],
-    ) -> impl Iterator<Item = ReadResult<(Uuid, Vec<u8>)>> + use<> {
-        scan::owners(Arc::clone(&self.shared.engine), tree, start, prefix)
+    pub fn owners(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> OwnedKeys {
+        self.shared.engine.owners(tree, start, prefix)
     }
 
     /// Groups leads by slot: those of one group can be [erased in one commit](Commit::erase_all).
@@ -552,10 +536,8 @@ impl Store {
 
     /// Reads every record and reports the broken ones. Takes as long as reading the whole store.
     pub fn check(&self) -> ReadResult<CheckReport> {
-        match &self.shared.backing {
-            Backing::Files(files) => check::check(&files.records),
-            Backing::Database(database, _) => check::check_records_of(&**database),
-        }
+        let in_database = || check::check_records_of(&*self.shared.engine);
+        self.shared.files.as_ref().map_or_else(in_database, |files| check::check(&files.records))
     }
 
     /// Begins a [backup], which contains everything acknowledged so far.
@@ -563,7 +545,7 @@ impl Store {
     /// # Errors
     /// Another backup is in progress, or the store is in a database.
     pub fn backup(&self) -> Result<Backup, BackupError> {
-        let files = self.shared.files().ok_or(BackupError::InDatabase)?;
+        let files = self.shared.files.as_ref().ok_or(BackupError::InDatabase)?;
         Backup::begin(Arc::clone(&files.records))
     }
 
@@ -584,12 +566,12 @@ impl Store {
 
     /// Total size of the store's files in bytes, without the journal and the keys; 0 with a database.
     pub fn bytes(&self) -> u64 {
-        self.shared.files().map_or(0, |files| files.records.volumes().bytes_on_disk())
+        self.volumes_of_files().map_or(0, Volumes::bytes_on_disk)
     }
 
     /// The damage found in the store's files since it was opened.
     pub fn damages(&self) -> Vec<FileDamage> {
-        self.shared.files().map_or_else(Vec::new, |files| files.records.volumes().damages.all())
+        self.volumes_of_files().map_or_else(Vec::new, |volumes| volumes.damages.all())
     }
 
     /// A file of the base that is lost entirely, and with it access tokens and keys of leads.
@@ -599,7 +581,7 @@ impl Store {
             DamageKind::CutShort { bytes, .. } => *bytes <= record_file::HEADING,
             _ => false,
         };
-        let is_of_base = |damage: &FileDamage| damage.volume == Some(volume_number::BASE);
+        let is_of_base = |damage: &FileDamage| damage.volume == Some(BASE);
         self.damages().into_iter().find(|damage| is_of_base(damage) && is_lost(&damage.what))
     }
 
@@ -620,10 +602,9 @@ impl Store {
     /// Whether the base may lack records: the disk cannot read all of it, damage to the base or the journal
     /// has cost some, or the list of its files is lost.
     pub fn is_base_damaged(&self) -> bool {
-        let is_distrusted = |files: &FilesBacking| files.records.volumes().base.is_distrusted();
         // The journal held records of all volumes.
-        let is_of_base = |damage: &FileDamage| damage.volume.is_none_or(|of| of == volume_number::BASE);
-        self.shared.files().is_some_and(is_distrusted)
+        let is_of_base = |damage: &FileDamage| damage.volume.is_none_or(|of| of == BASE);
+        self.volumes_of_files().is_some_and(|volumes| volumes.base.is_distrusted())
             || self.damages().iter().any(|damage| damage.costs_records() && is_of_base(damage))
     }
 
@@ -682,7 +663,11 @@ impl Store {
 
     /// The volumes by time, the oldest first. The last is the one that grows.
     pub fn volumes(&self) -> Vec<VolumeSpan> {
-        self.shared.files().map_or_else(Vec::new, |files| files.records.volumes().spans())
+        self.volumes_of_files().map_or_else(Vec::new, Volumes::spans)
+    }
+
+    fn volumes_of_files(&self) -> Option<&Volumes> {
+        Some(self.shared.files.as_ref()?.records.volumes())
     }
 
     /// Whether a lead was erased.
@@ -720,7 +705,7 @@ impl Store {
     /// Whether the store takes commits, and with them new leads.
     pub fn health(&self) -> StoreHealth {
         let stall = self.shared.stalls.stall();
-        let short = || Some(&self.shared.files()?.space).filter(|space| space.is_short());
+        let short = || Some(&self.shared.files.as_ref()?.space).filter(|space| space.is_short());
         match (self.shared.latch.health(), stall) {
             (StoreHealth::Sound, Some(stall)) => StoreHealth::Stalled(stall.told()),
             (StoreHealth::Sound, None) => match self.shared.cluster.silence() {
@@ -759,10 +744,8 @@ impl Store {
 
     /// The time before which no record will arrive any more, even after a crash, in microseconds since 1970.
     pub fn closed_us(&self) -> Result<u64, StoreError> {
-        match &self.shared.backing {
-            Backing::Files(files) => open::last_arrival_us(&files.records),
-            Backing::Database(database, _) => postgres::last_arrival_us(&**database),
-        }
+        let in_database = || postgres::last_arrival_us(&*self.shared.engine);
+        self.shared.files.as_ref().map_or_else(in_database, |files| open::last_arrival_us(&files.records))
     }
 
     /// The machine's clock compared with arrivals.

@@ -8,8 +8,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::disk;
-use super::error::{StoreError, io_error};
+use crate::{StoreError, disk, io_error};
 
 #[derive(Debug)]
 pub(super) struct Lock {
@@ -22,22 +21,20 @@ pub(super) struct Lock {
 
 impl Lock {
     pub(super) fn take_to_read(store: &Path) -> Result<Self, StoreError> {
-        let now = Instant::now();
-        let directory = hold(File::open(store), store, store, now)?;
-        let path = store.join("lock");
-        let opened = disk::if_there(disk::open_file(OpenOptions::new().read(true), &path)).transpose();
-        let file = opened.map(|opened| hold(opened, &path, store, now)).transpose()?;
-        Ok(Self { directory, file })
+        Self::take_as(OpenOptions::new().read(true), store, Duration::ZERO)
     }
 
     pub(super) fn take(store: &Path, bound: Duration) -> Result<Self, StoreError> {
+        Self::take_as(OpenOptions::new().write(true).create(true).truncate(false).mode(0o600), store, bound)
+    }
+
+    fn take_as(options: &mut OpenOptions, store: &Path, bound: Duration) -> Result<Self, StoreError> {
         let until = Instant::now() + bound;
         let directory = hold(File::open(store), store, store, until)?;
         let path = store.join("lock");
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false).mode(0o600);
-        let file = hold(disk::open_file(&mut options, &path), &path, store, until)?;
-        Ok(Self { directory, file: Some(file) })
+        let opened = disk::if_there(disk::open_file(options, &path)).transpose();
+        let file = opened.map(|opened| hold(opened, &path, store, until)).transpose()?;
+        Ok(Self { directory, file })
     }
 }
 

@@ -1,17 +1,17 @@
 //! The processes that share a store, as each of them sees the others. A store in files has exactly one.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
 
 use uuid::Uuid;
 
-use super::broken::ReadResult;
 use super::cluster::{DatabaseStanding, NodeFigures};
-use super::{Backing, Store, postgres};
+use crate::{ReadResult, Store, postgres};
 
 impl Store {
     /// Whether other processes may have the store open, and change a record after it was read.
     pub fn is_shared(&self) -> bool {
-        self.shared.files().is_none()
+        self.shared.files.is_none()
     }
 
     /// The id of this process on the store, new each time it opens the store.
@@ -26,10 +26,7 @@ impl Store {
 
     /// The id of this process's directory, which survives restarts; `None` if the store cannot be shared.
     pub fn place(&self) -> Option<Uuid> {
-        match &self.shared.backing {
-            Backing::Database(database, _) => Some(database.place()),
-            Backing::Files(_) => None,
-        }
+        self.shared.database.as_ref().map(|(database, _)| database.place())
     }
 
     /// The key of a record that each sharing process has: the name, then any [place](Self::place).
@@ -41,21 +38,19 @@ impl Store {
     /// The ids of the processes that have the store open now. The author of a record read earlier has ended
     /// if it is missing here: it can write no more. May block on the database.
     pub fn alive(&self) -> ReadResult<BTreeSet<Uuid>> {
-        match &self.shared.backing {
-            Backing::Database(database, _) => postgres::alive(database),
-            Backing::Files(_) => Ok(BTreeSet::from([self.node()])),
-        }
+        let alone = || Ok(BTreeSet::from([self.node()]));
+        self.shared.database.as_ref().map_or_else(alone, |(database, _)| postgres::alive(database))
     }
 
     /// Makes this process a candidate for leading, and publishes its figures to the others.
     pub fn stand(&self, figures: String) {
         self.tell_nodes(figures);
-        self.shared.cluster.stand(true);
+        self.shared.cluster.is_candidate.store(true, Ordering::Release);
     }
 
     /// Stops being a candidate for leading, before the process ends.
     pub fn step_back(&self) {
-        self.shared.cluster.stand(false);
+        self.shared.cluster.is_candidate.store(false, Ordering::Release);
     }
 
     /// Publishes other figures of this process to those that share the store.
@@ -70,20 +65,21 @@ impl Store {
 
     /// The number of processes known to have the store open, at least this one. Never blocks.
     pub fn known_alive(&self) -> usize {
-        self.shared.cluster.known_alive().max(1)
+        self.shared.cluster.alive.read().len().max(1)
     }
 
     /// The processes that share the store, or did within a day. May block on the database.
     pub fn nodes(&self) -> ReadResult<Vec<NodeFigures>> {
-        match &self.shared.backing {
-            Backing::Database(database, _) => postgres::nodes(database),
-            Backing::Files(_) => Ok(vec![self.shared.cluster.alone_figures()]),
-        }
+        let cluster = &self.shared.cluster;
+        let told = || cluster.figures.read().clone();
+        let alone =
+            || vec![NodeFigures { id: cluster.me, leads: true, told: told(), ..NodeFigures::default() }];
+        self.shared.database.as_ref().map_or_else(|| Ok(alone()), |(database, _)| postgres::nodes(database))
     }
 
     /// Whether this process leads: it does the work that only one process may do, until it closes the store.
     pub fn leads(&self) -> bool {
-        self.shared.cluster.leads()
+        *self.shared.cluster.leads.borrow()
     }
 
     /// Waits until this process leads. With a store in files it leads at once.

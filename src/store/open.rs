@@ -4,30 +4,23 @@ use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::arrival::{Arrivals, FeedKey, LAST_ARRIVAL};
 use super::arrival_clock::ArrivalClock;
-use super::broken::ReadError;
-use super::commit::Commit;
 use super::committer::Committer;
-use super::damage::{DamageKind, FileDamage};
-use super::damages::Damages;
-use super::disk::{self, DiskResult};
 use super::engine::StorageEngine;
-use super::error::{StoreError, io_error};
-use super::health::FailureLatch;
 use super::journal::{self, Journal};
 use super::lock::Lock;
 use super::manifest::{Manifest, ManifestLookup};
-use super::options::StoreOptions;
 use super::records::StoredRecords;
+use super::sealing::Sealing;
 use super::sealing::key_file::KeyFile;
-use super::sealing::{MasterKey, Sealing};
 use super::stall::Stalls;
-use super::trees::{TREES, Tree, VolumeSelector};
-use super::volume_number::BASE;
-use super::volumes::{Volumes, time_ms};
+use super::volumes::Volumes;
 use super::writer::FilesWriter;
-use super::{owner, recovery};
+use crate::{
+    Arrivals, BASE, Commit, DamageKind, Damages, DiskResult, FailureLatch, FeedKey, FileDamage, LAST_ARRIVAL,
+    MasterKey, ReadError, StoreError, StoreOptions, TREES, Tree, VolumeSelector, disk, io_error, owner,
+    recovery,
+};
 
 /// An open store, before any thread runs on it.
 pub(super) struct OpenedFiles {
@@ -146,7 +139,7 @@ fn note_latest(records: &StoredRecords) -> DiskResult<()> {
         for number in [Some(BASE), volumes.last().map(|(last, _)| last)].into_iter().flatten() {
             let Some(volume) = volumes.usable(number) else { continue };
             if let Some(key) = volume.index.last(&tree.sled_key(&[]))? {
-                time_ms(tree, &key[1..]).into_iter().for_each(|ms| volumes.note_ms(ms));
+                tree.time_ms(&key[1..]).into_iter().for_each(|ms| volumes.note_ms(ms));
             }
         }
     }

@@ -5,14 +5,11 @@
 
 use uuid::Uuid;
 
-use super::Store;
-use super::broken::{ReadResult, unless_broken};
-use super::commit::{Commit, CommitError};
 use super::raw::read_clear;
 use super::retention::RetentionError;
 use super::sealing::key_ring::KeyRing;
 use super::sealing::owner;
-use super::trees::{Seal, Tree};
+use crate::{Commit, CommitError, ReadResult, Seal, Store, Tree, unless_broken};
 
 /// Records that one commit rewrites or removes.
 const AT_ONCE: usize = 64;

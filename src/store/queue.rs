@@ -9,31 +9,13 @@ use std::{io, iter};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, TrySendError, bounded};
 use parking_lot::{Mutex, RwLock};
-use tokio::sync::oneshot;
+use tokio::task::unconstrained;
 
-use super::commit::{Commit, CommitError, CommitResult};
 use super::committer::Committer;
 use super::completion_queue::{CommitReplies, CommitWaiter};
 use super::engine::GroupWriter;
-use super::error::StoreError;
-use super::options::StoreOptions;
+use crate::{Commit, CommitError, CommitResult, StoreError, StoreOptions};
 use offerd_base::telemetry::metrics::{STORE_COMMIT_SECONDS, STORE_QUEUE_DEPTH};
-
-pub(super) enum CommitAnswer {
-    Ready(CommitResult),
-    Awaited(oneshot::Receiver<CommitResult>),
-}
-
-impl CommitAnswer {
-    pub(super) async fn outcome(self) -> CommitResult {
-        match self {
-            Self::Ready(outcome) => outcome,
-            Self::Awaited(outcome) => {
-                outcome.await.unwrap_or_else(|_| Err(CommitError::Failed("the writer is gone".to_owned())))
-            }
-        }
-    }
-}
 
 type BoxedCommitter = Box<Committer<dyn GroupWriter>>;
 
@@ -54,16 +36,11 @@ pub(super) struct Threaded {
     close_bound: Duration,
 }
 
-struct WriterThread {
-    handle: JoinHandle<()>,
-    finished: Receiver<Result<(), String>>,
-}
+/// The writer's thread, and the result that it ends with.
+type WriterThread = (JoinHandle<()>, Receiver<Result<(), String>>);
 
-struct QueuedCommit {
-    commit: Commit,
-    queued: Instant,
-    asker: CommitWaiter,
-}
+/// A commit, when it was queued, and what waits for its outcome.
+type QueuedCommit = (Commit, (Instant, CommitWaiter));
 
 impl CommitQueue {
     /// A queue to a writer on a dedicated thread; or inline, so that `submit` writes each commit.
@@ -92,26 +69,29 @@ impl CommitQueue {
             let _ = finish.send(result);
         })?;
         let (sender, writer) = (RwLock::new(Some(sender)), handle.thread().clone());
-        let thread = Mutex::new(Some(WriterThread { handle, finished }));
+        let thread = Mutex::new(Some((handle, finished)));
         Ok(Self::Threaded(Threaded { sender, writer, thread, disk_wait, close_bound }))
     }
 
     /// Once this returns, the commit is queued (or written, inline), even if the answer is dropped.
-    pub(super) fn submit(&self, commit: Commit) -> CommitAnswer {
+    pub(super) fn submit(&self, commit: Commit) -> impl Future<Output = CommitResult> + Send + use<> {
+        let (asker, awaited) = CommitWaiter::here();
+        let queued = Instant::now();
         match self {
-            Self::Threaded(threaded) => threaded.submit(commit),
-            Self::Inline(committer) => {
-                let queued = Instant::now();
-                let mut committer = committer.lock();
-                let Some(committer) = committer.as_mut() else {
-                    return CommitAnswer::Ready(Err(CommitError::Closed));
-                };
-                let outcome = committer.execute(&[commit]).pop().unwrap_or(Err(CommitError::Closed));
-                committer.tidy();
-                metrics::histogram!(STORE_COMMIT_SECONDS).record(queued.elapsed());
-                CommitAnswer::Ready(outcome)
-            }
+            Self::Threaded(threaded) => threaded.submit((commit, (queued, asker))),
+            Self::Inline(committer) => asker.answer(match committer.lock().as_mut() {
+                Some(committer) => {
+                    let outcome = committer.execute(&[commit]).pop().unwrap_or(Err(CommitError::Closed));
+                    committer.tidy();
+                    metrics::histogram!(STORE_COMMIT_SECONDS).record(queued.elapsed());
+                    outcome
+                }
+                None => Err(CommitError::Closed),
+            }),
         }
+        // Ready at once when inline, however much the task has done before.
+        let outcome = unconstrained(awaited);
+        async { outcome.await.unwrap_or_else(|_| Err(CommitError::Failed("the writer is gone".to_owned()))) }
     }
 
     pub(super) fn disk_wait(&self) -> Duration {
@@ -134,19 +114,16 @@ impl CommitQueue {
 }
 
 impl Threaded {
-    fn submit(&self, commit: Commit) -> CommitAnswer {
-        let (asker, awaited) = CommitWaiter::here();
-        let request = QueuedCommit { commit, queued: Instant::now(), asker };
-        let sender = self.sender.read();
-        let sent = sender.as_ref().map(|sender| sender.try_send(request));
-        match sent {
-            Some(Ok(())) => {
-                self.writer.unpark();
-                CommitAnswer::Awaited(awaited)
-            }
-            Some(Err(TrySendError::Full(_))) => CommitAnswer::Ready(Err(CommitError::Busy)),
-            Some(Err(TrySendError::Disconnected(_))) | None => CommitAnswer::Ready(Err(CommitError::Closed)),
-        }
+    fn submit(&self, request: QueuedCommit) {
+        let ((_, (_, asker)), refusal) = match self.sender.read().as_ref() {
+            Some(sender) => match sender.try_send(request) {
+                Ok(()) => return self.writer.unpark(),
+                Err(TrySendError::Full(request)) => (request, CommitError::Busy),
+                Err(TrySendError::Disconnected(request)) => (request, CommitError::Closed),
+            },
+            None => (request, CommitError::Closed),
+        };
+        asker.answer(Err(refusal));
     }
 
     fn close(&self) -> Result<(), StoreError> {
@@ -154,7 +131,7 @@ impl Threaded {
         drop(self.sender.write().take());
         self.writer.unpark();
         let mut thread = self.thread.lock();
-        let Some(WriterThread { handle, finished }) = thread.take() else { return Ok(()) };
+        let Some((handle, finished)) = thread.take() else { return Ok(()) };
         match finished.recv_timeout(self.close_bound) {
             Err(RecvTimeoutError::Timeout) => Err(StoreError::CloseTimedOut(self.close_bound)),
             Err(RecvTimeoutError::Disconnected) => Err(StoreError::Disk("the writer panicked".to_owned())),
@@ -177,8 +154,7 @@ fn run(
         let waited_before = committer.writer.waited();
         metrics::gauge!(STORE_QUEUE_DEPTH).set(requests.len() as f64);
         let taken = iter::once(first).chain(requests.try_iter()).take(group);
-        let (commits, askers): (Vec<_>, Vec<_>) =
-            taken.map(|QueuedCommit { commit, queued, asker }| (commit, (queued, asker))).unzip();
+        let (commits, askers): (Vec<_>, Vec<_>) = taken.unzip();
         let outcomes = committer.execute(&commits);
         let waited = waited_before + committer.writer.waited();
         disk_wait.store(waited.as_micros() as u64, Ordering::Relaxed);

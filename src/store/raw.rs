@@ -1,13 +1,16 @@
 //! Raw values: the bytes stored under a key, and the payload in them.
 
-use super::broken::BrokenRecord;
-use super::disk::DiskResult;
-use super::frame::unframed;
-use super::trees::Tree;
+use crate::{BrokenRecord, DiskResult, Tree, unframed};
 
-/// A source of raw values: the stored records, or those overlaid with the writes of a group.
+/// A source of raw values: the stored records, those overlaid with the writes of a group, or a part of them.
 pub(super) trait RawValues {
     fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>>;
+}
+
+impl<F: Fn(&[u8]) -> DiskResult<Option<Vec<u8>>>> RawValues for F {
+    fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
+        self(sled_key)
+    }
 }
 
 pub(super) type RawRecord = Result<Option<Vec<u8>>, BrokenRecord>;

@@ -21,11 +21,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
-use super::changes::{REMOVED, RecordChange, lengths};
-use super::damage::DamageKind;
-use super::disk::{self, Unread};
-use super::frame::{VALUE_LIMIT, checksum};
-use super::volume_number::Number;
+use super::changes::{REMOVED, lengths};
+use super::disk::Unread;
+use super::frame::checksum;
+use crate::{DamageKind, Number, RecordChange, VALUE_LIMIT, disk};
 
 /// Magic number of a file; the last byte is the format version.
 const MAGIC: &[u8; 8] = b"offerdr1";

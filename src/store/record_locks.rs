@@ -11,8 +11,7 @@ use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::commit::CommitError;
-use super::trees::Tree;
+use crate::{CommitError, Tree};
 use offerd_base::telemetry::metrics::{STORE_CHANGES_IN_LINE, STORE_CHANGES_REFUSED};
 
 type LockKey = (Tree, Vec<u8>);
@@ -23,14 +22,8 @@ pub(super) struct RecordLocks {
     most: usize,
     /// Whether other processes change the same records.
     is_shared: bool,
-    lines: Mutex<HashMap<LockKey, LockQueue>>,
-}
-
-#[derive(Debug)]
-struct LockQueue {
-    length: usize,
-    /// One permit, granted in order of request.
-    turn: Arc<Semaphore>,
+    /// The length of each line, and the one permit that is granted in order of request.
+    lines: Mutex<HashMap<LockKey, (usize, Arc<Semaphore>)>>,
 }
 
 /// The lock of one record, passed to the next waiter on drop.
@@ -102,15 +95,14 @@ impl RecordLocks {
 
     fn enter(self: &Arc<Self>, place: LockKey) -> Option<(Arc<Semaphore>, LockQueuePlace)> {
         let mut lines = self.lines.lock();
-        let begun = || LockQueue { length: 0, turn: Arc::new(Semaphore::new(1)) };
-        let line = lines.entry(place.clone()).or_insert_with(begun);
+        let (length, turn) = lines.entry(place.clone()).or_insert_with(|| (0, Arc::new(Semaphore::new(1))));
         // A new line always has room for one.
-        if line.length >= self.most.max(1) {
+        if *length >= self.most.max(1) {
             return None;
         }
-        line.length += 1;
+        *length += 1;
         gauge!(STORE_CHANGES_IN_LINE).increment(1.0);
-        Some((Arc::clone(&line.turn), LockQueuePlace { locks: Arc::clone(self), place }))
+        Some((Arc::clone(turn), LockQueuePlace { locks: Arc::clone(self), place }))
     }
 
     /// Whether no lock is held or awaited.
@@ -123,9 +115,9 @@ impl RecordLocks {
 impl Drop for LockQueuePlace {
     fn drop(&mut self) {
         let mut lines = self.locks.lines.lock();
-        if let Some(line) = lines.get_mut(&self.place) {
-            line.length -= 1;
-            if line.length == 0 {
+        if let Some((length, _)) = lines.get_mut(&self.place) {
+            *length -= 1;
+            if *length == 0 {
                 lines.remove(&self.place);
             }
         }

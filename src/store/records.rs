@@ -9,24 +9,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::{RwLock, RwLockReadGuard};
+use uuid::Uuid;
 
 use super::broken::Reported;
-use super::changes::RecordChange;
-use super::disk::{DiskError, DiskResult};
-use super::engine::{EntryWalk, RawEntry, StorageEngine, walk_or_error};
-use super::health::FailureLatch;
-use super::index;
-use super::raw::RawValues;
+use super::engine::{EntryWalk, RawEntry, StorageEngine, WriteFault, walk_or_error};
+use super::raw::{RawValues, read_clear};
 use super::scan::Scan;
-use super::sealing::Sealing;
+use super::sealing::{Sealing, data_key};
 use super::stall::{Stalls, WriterStep};
 use super::topics::{Topics, topics_of};
-use super::trees::Tree;
-use super::volume_number::{BASE, Number};
 use super::volumes::files::gone;
 use super::volumes::volume::Volume;
-use super::volumes::{Appended, ApplyError, VolumeState, Volumes, place, span, time_ms};
+use super::volumes::{Appended, Volumes};
 use super::write_observer::WriteObserver;
+use crate::{
+    BASE, BrokenRecord, DiskError, DiskResult, FailureLatch, FeedKey, Number, RecordChange, Tree,
+    VolumeSelector, index,
+};
 
 pub(super) struct StoredRecords {
     reads: Reads,
@@ -96,29 +95,6 @@ impl RawValues for StoredRecords {
     }
 }
 
-struct BaseRecords<'a>(&'a Reads);
-
-impl RawValues for BaseRecords<'_> {
-    fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
-        self.0.read(&self.0.volumes.base, sled_key)
-    }
-}
-
-/// The records of a volume, with the base as fallback.
-pub(super) struct VolumeWithBase<'a> {
-    pub(super) volumes: &'a Volumes,
-    pub(super) number: Number,
-}
-
-impl RawValues for VolumeWithBase<'_> {
-    fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
-        match self.volumes.raw(self.number, sled_key)? {
-            None if self.number != BASE => self.volumes.raw(BASE, sled_key),
-            raw => Ok(raw),
-        }
-    }
-}
-
 impl StoredRecords {
     pub(super) fn new(volumes: Volumes, sealing: Sealing, latch: Arc<FailureLatch>, stalls: Stalls) -> Self {
         let (applied, observer, reported, topics) = Default::default();
@@ -138,21 +114,15 @@ impl StoredRecords {
     fn raw_of_open(&self, sled_key: &[u8]) -> DiskResult<Result<Option<Vec<u8>>, Number>> {
         let _applied = self.reads.begin()?;
         let volumes = self.volumes();
-        let numbers = match Tree::split(sled_key) {
-            Some((tree, key)) => {
-                place(&BaseRecords(&self.reads), volumes, &self.sealing.slots, tree, key)?.numbers(volumes)
-            }
-            None => vec![BASE],
-        };
-        for number in numbers {
+        for number in self.place(&|key: &[u8]| self.reads.read(&volumes.base, key), sled_key)? {
             match volumes.standing(number) {
-                VolumeState::Open(volume) => {
+                Some(Some(volume)) => {
                     if let Some(raw) = self.reads.read(&volume, sled_key)? {
                         return Ok(Ok(Some(raw)));
                     }
                 }
-                VolumeState::Closed => return Ok(Err(number)),
-                VolumeState::Dropped => {}
+                Some(None) => return Ok(Err(number)),
+                None => {}
             }
         }
         Ok(Ok(None))
@@ -165,7 +135,7 @@ impl StoredRecords {
     }
 
     /// Applies the writes of one group: readers, and recovery, see all of it or nothing.
-    pub(super) fn apply(&self, changes: Vec<RecordChange>) -> Result<(), ApplyError> {
+    pub(super) fn apply(&self, changes: Vec<RecordChange>) -> Result<(), WriteFault> {
         let topics = topics_of(&changes);
         self.stalls().step(WriterStep::Append);
         // No index points there yet, so readers need not wait for the disk.
@@ -173,7 +143,7 @@ impl StoredRecords {
         self.stalls().step(WriterStep::Readers);
         let _applied = self.reads.applied.write();
         self.stalls().step(WriterStep::Index);
-        appended.iter().try_for_each(Appended::find).map_err(ApplyError::Index)?;
+        appended.iter().try_for_each(Appended::find)?;
         topics.into_iter().for_each(|topic| self.topics.note(topic));
         if self.observer.listens() {
             self.observer.note(appended.into_iter().flat_map(|appended| appended.changes).collect());
@@ -202,9 +172,53 @@ impl StoredRecords {
 
     /// The volume that a key is written to, given the stored records and the writes of a group.
     pub(super) fn volume_of(&self, group: &impl RawValues, sled_key: &[u8]) -> DiskResult<Number> {
-        let Some((tree, key)) = Tree::split(sled_key) else { return Ok(BASE) };
-        time_ms(tree, key).into_iter().for_each(|ms| self.volumes().note_ms(ms));
-        Ok(place(group, self.volumes(), &self.sealing.slots, tree, key)?.number())
+        let time_ms = Tree::split(sled_key).and_then(|(tree, key)| tree.time_ms(key));
+        time_ms.into_iter().for_each(|ms| self.volumes().note_ms(ms));
+        Ok(self.place(group, sled_key)?[0])
+    }
+
+    /// The volumes to search for a record, in order. It is written to the first.
+    fn place(&self, from: &impl RawValues, sled_key: &[u8]) -> DiskResult<Vec<Number>> {
+        let volumes = self.volumes();
+        let Some((tree, key)) = Tree::split(sled_key) else { return Ok(vec![BASE]) };
+        if tree.row().kept != VolumeSelector::WithLead {
+            return Ok(vec![tree.time_ms(key).map_or(BASE, |ms| volumes.at(ms))]);
+        }
+        Ok(match self.of_lead(from, key)? {
+            Ok(Some(number)) => vec![number],
+            // The last volume, in case the lead has lost its data key since it came.
+            Ok(None) => [BASE].into_iter().chain(volumes.last().map(|(last, _)| last)).collect(),
+            // Any: the data key cannot be read.
+            Err(_) => volumes.numbers(),
+        })
+    }
+
+    /// The volume of the lead that a key begins with; `None` if the lead has no data key.
+    fn of_lead(&self, from: &impl RawValues, key: &[u8]) -> DiskResult<Result<Option<Number>, BrokenRecord>> {
+        let Some(lead) = key.first_chunk() else { return Ok(Ok(Some(BASE))) };
+        let kept = read_clear(from, Tree::LeadKeys, &self.sealing.slots.place(Uuid::from_bytes(*lead)))?;
+        Ok(kept.map(|kept| kept.map(|kept| data_key::volume_of(&kept))))
+    }
+
+    /// The volumes that may hold records of a tree from a key on, with a prefix, in order.
+    fn span(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> DiskResult<Vec<Number>> {
+        let (volumes, is_of_one) = (self.volumes(), prefix.len() >= 16);
+        Ok(match tree.row().kept {
+            VolumeSelector::Base => vec![BASE],
+            VolumeSelector::WithLead if is_of_one => match self.of_lead(self, prefix)? {
+                Ok(number) => vec![number.unwrap_or(BASE)],
+                Err(_) => volumes.numbers(),
+            },
+            VolumeSelector::WithLead => volumes.numbers(),
+            VolumeSelector::ByTime if is_of_one => self.place(self, &tree.sled_key(prefix))?,
+            VolumeSelector::ByTime | VolumeSelector::ByArrival => {
+                // Pads a short key with zeros: no key lies between the two.
+                let mut first = start.to_vec();
+                first.resize(first.len().max(FeedKey::LEN), 0);
+                let begin = tree.time_ms(&first).map_or(BASE, |ms| volumes.at(ms));
+                volumes.numbers().into_iter().filter(|number| *number >= begin).collect()
+            }
+        })
     }
 
     pub(super) fn scan(self: &Arc<Self>, tree: Tree, prefix: &[u8]) -> Scan {
@@ -229,7 +243,7 @@ impl StorageEngine for StoredRecords {
     fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> EntryWalk {
         let sled_prefix = tree.sled_key(prefix);
         let first = tree.sled_key(start).max(sled_prefix.clone());
-        let numbers = match span(self, self.volumes(), &self.sealing.slots, tree, &first[1..], prefix) {
+        let numbers = match self.span(tree, &first[1..], prefix) {
             Ok(numbers) => numbers,
             Err(error) => return Box::new(iter::once(Err(error))),
         };

@@ -16,21 +16,18 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 use std::{fs, io};
 
-use super::changes::{RecordChange, by_volume};
-use super::damage::DamageKind;
-use super::damages::Damages;
-use super::disk::{self, DiskError};
+use super::changes::by_volume;
 use super::frame::hash;
-use super::index;
 use super::journal::{Journal, JournalReplay, JournalSummary, Position};
 use super::manifest::{Manifest, VolumeRow};
-use super::options::StoreOptions;
 use super::record_file::{self, FileRow, HEADING, RecordFile, WalkItem};
-use super::trees::Tree;
-use super::volume_number::{BASE, Number, VolumeStart, directory_of, volumes_in};
+use super::volume_number::volumes_in;
 use super::volumes::files::{self, VolumeFiles};
-use super::volumes::time_ms;
 use super::volumes::volume::for_each_entry;
+use crate::{
+    BASE, DamageKind, Damages, DiskError, Number, RecordChange, StoreOptions, Tree, VolumeStart,
+    directory_of, disk, index,
+};
 
 /// Makes a store whole that no process has open. Returns the manifest and the obsolete journal segments.
 pub(super) fn recover(
@@ -54,7 +51,12 @@ pub(super) fn recover(
     if manifest.has_journal && !recovery.looked.is_there {
         damages.note_of(None, "journal", DamageKind::Missing);
     }
-    recovery.settle(&mut manifest)?;
+    for volume in &mut manifest.volumes {
+        if let Some(files) = recovery.opened.get(&volume.number) {
+            files.sync()?;
+            volume.files = files.rows();
+        }
+    }
     // Until the next is begun.
     manifest.has_journal = false;
     manifest.write(store, &options.sync_fault)?;
@@ -279,16 +281,6 @@ impl Recovery<'_> {
             }
         })
     }
-
-    fn settle(self, manifest: &mut Manifest) -> io::Result<()> {
-        for volume in &mut manifest.volumes {
-            if let Some(files) = self.opened.get(&volume.number) {
-                files.sync()?;
-                volume.files = files.rows();
-            }
-        }
-        Ok(())
-    }
 }
 
 impl VolumeTail {
@@ -358,8 +350,7 @@ fn times_in(store: &Path, volume: &VolumeRow) -> Option<(u64, u64)> {
     let files = VolumeFiles::open_to_read(store, volume, &unheard).ok()?;
     let mut times: Option<(u64, u64)> = None;
     let walked = for_each_entry(&files, &unheard, |entry| {
-        let at_ms = Tree::split(&entry.key).and_then(|(tree, key)| time_ms(tree, key));
-        if let Some(ms) = at_ms {
+        if let Some(ms) = Tree::split(&entry.key).and_then(|(tree, key)| tree.time_ms(key)) {
             times = Some(times.map_or((ms, ms), |(first, last)| (first.min(ms), last.max(ms))));
         }
         Ok::<_, io::Error>(())

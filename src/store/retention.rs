@@ -10,55 +10,49 @@
 
 use uuid::Uuid;
 
-use super::Store;
-use super::broken::{ReadError, ReadResult};
 use super::clock::uuid_ms;
-use super::commit::{Commit, CommitError, KeyDestruction};
-use super::scan::owner_of;
+use super::commit::KeyDestruction;
+use super::engine::owner_of;
+use super::sealing::data_key;
 use super::sealing::slots::SLOTS;
-use super::sealing::{SealingError, data_key};
-use super::trees::{Seal, Tree};
-use super::volume_number::{BASE, Number};
+use crate::{BASE, Commit, CommitError, Number, ReadError, ReadResult, SealingError, Store, Tree};
 
 /// Records that one commit removes.
 pub(super) const AT_ONCE: usize = 500;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-#[derive(Debug, Clone, Copy)]
-pub(super) enum AgeSource {
-    /// In the first eight bytes of the key, in µs.
-    Key,
-    /// In the UUIDv7 that is the key.
-    Id,
-    /// In the UUIDv7 behind that of the company.
-    IdOfCompany,
-    /// In the first four bytes of the key, in days.
-    Day,
-}
+/// The time of a record in its key, Unix milliseconds.
+type KeyTime = fn(&[u8]) -> Option<u64>;
 
-const AGING: [(Tree, AgeSource); 5] = [
-    (Tree::PaidClicks, AgeSource::Id),
-    (Tree::Postings, AgeSource::Id),
-    (Tree::Sessions, AgeSource::Key),
-    (Tree::LoanReports, AgeSource::IdOfCompany),
-    (Tree::PreviewClicks, AgeSource::Day),
+/// The growing trees of the base. Those without a time in the key are sealed by lead, and removed once no data
+/// key opens them any more.
+pub(super) const OF_BASE: [(Tree, Option<KeyTime>); 10] = [
+    (Tree::PaidClicks, Some(id_ms)),
+    (Tree::Postings, Some(id_ms)),
+    (Tree::Sessions, Some(|key| key.first_chunk().map(|us| u64::from_be_bytes(*us) / 1000))),
+    (Tree::LoanReports, Some(|key| id_ms(key.get(16..)?))),
+    (
+        Tree::PreviewClicks,
+        Some(|key| key.first_chunk().map(|day| u64::from(u32::from_be_bytes(*day)) * DAY_MS)),
+    ),
+    (Tree::PartnerEvents, None),
+    (Tree::OfferDisplays, None),
+    (Tree::Identities, None),
+    (Tree::Repeats, None),
+    (Tree::Transcripts, None),
 ];
 
-const ORPHANS: [Tree; 5] =
-    [Tree::PartnerEvents, Tree::OfferDisplays, Tree::Identities, Tree::Repeats, Tree::Transcripts];
-
-/// The growing trees of the base; those without a source of age are [sealed by lead](ORPHANS).
-pub(super) fn of_base() -> impl Iterator<Item = (Tree, Option<AgeSource>)> {
-    let aging = AGING.into_iter().map(|(tree, told)| (tree, Some(told)));
-    aging.chain(ORPHANS.into_iter().map(|tree| (tree, None)))
+/// The time in a UUIDv7 that is the whole key.
+fn id_ms(key: &[u8]) -> Option<u64> {
+    uuid_ms(Uuid::from_slice(key).ok()?)
 }
 
-pub(super) struct Aged {
-    pub(super) keys: Vec<Vec<u8>>,
-    /// Where the search stopped; `None` at the end of the tree.
-    pub(super) searched_to: Option<Vec<u8>>,
-}
+/// Most records that one step looks at.
+const LOOKED_AT: usize = 2000;
+
+/// Aged keys, and where the search stopped; `None` at the end of the tree.
+type Aged = (Vec<Vec<u8>>, Option<Vec<u8>>);
 
 /// Summary of a dropped volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,11 +90,11 @@ impl Store {
         if next.begun_at_ms > before_ms {
             return Ok(None);
         }
-        let Some(files) = self.shared.files() else { return Ok(None) };
+        let Some(volumes) = self.volumes_of_files() else { return Ok(None) };
         let number = oldest.number;
         let leads = self.destroy_keys(number, now_ms).await?;
         let records = self.remove_aged(next.begun_at_ms).await?;
-        files.records.volumes().drop_whole(number).map_err(RetentionError::Io)?;
+        volumes.drop_whole(number).map_err(RetentionError::Io)?;
         Ok(Some(Dropped { volume: number, leads, records, bytes: oldest.bytes }))
     }
 
@@ -127,16 +121,13 @@ impl Store {
 
     async fn remove_aged(&self, before_ms: u64) -> Result<u64, RetentionError> {
         let mut removed = 0;
-        for (tree, told) in of_base() {
-            let mut after = None;
-            loop {
-                let aged = self.aged(tree, told, before_ms, after.as_deref(), usize::MAX)?;
-                removed += aged.keys.len() as u64;
-                self.remove_all(tree, &aged.keys).await?;
-                after = aged.searched_to;
-                if after.is_none() {
-                    break;
-                }
+        for of_base in OF_BASE {
+            let mut after = Some(Vec::new());
+            while let Some(from) = after {
+                let (keys, searched_to) = self.aged(of_base, before_ms, &from)?;
+                removed += keys.len() as u64;
+                self.remove_all(of_base.0, &keys).await?;
+                after = searched_to;
             }
         }
         Ok(removed)
@@ -145,8 +136,7 @@ impl Store {
     /// Removes the records of a tree in the base whose keys begin with a UUIDv7 from before a time, Unix
     /// milliseconds; counts them. A retry after an error resumes.
     pub async fn remove_before(&self, tree: Tree, before_ms: u64) -> Result<u64, RetentionError> {
-        let is_old =
-            |key: &[u8]| key.first_chunk::<16>().and_then(|id| AgeSource::Id.ms(id)) < Some(before_ms);
+        let is_old = |key: &[u8]| key.first_chunk::<16>().and_then(|id| id_ms(id)) < Some(before_ms);
         let mut removed = 0;
         loop {
             let keys = self.first_old(tree, &[], is_old)?;
@@ -169,47 +159,26 @@ impl Store {
         keys.take_while(|key| key.as_ref().map_or(true, |key| is_old(key))).collect()
     }
 
-    pub(super) fn aged(
-        &self,
-        tree: Tree,
-        told: Option<AgeSource>,
-        before_ms: u64,
-        after: Option<&[u8]>,
-        looks: usize,
-    ) -> Result<Aged, RetentionError> {
-        let first = after.map_or_else(Vec::new, |after| [after, &[0]].concat());
+    /// The aged records of one of the [trees of the base](OF_BASE) behind a key; a batch at a time.
+    pub(super) fn aged(&self, of: (Tree, Option<KeyTime>), before_ms: u64, after: &[u8]) -> ReadResult<Aged> {
+        let (tree, time) = of;
+        let first = if after.is_empty() { Vec::new() } else { [after, &[0]].concat() };
         let mut keys = Vec::new();
         for (entry, looked) in self.shared.engine.walk(tree, &first, &[]).zip(1..) {
-            let (sled_key, raw) = entry.map_err(ReadError::from)?;
+            let (sled_key, raw) = entry?;
             let key = &sled_key[1..];
-            let is_aged = match told {
-                Some(told) => told.ms(key).is_some_and(|ms| ms < before_ms),
-                None => self.is_orphan(tree, &raw)?,
+            let is_aged = match (time, owner_of(&raw)) {
+                (Some(time), _) => time(key).is_some_and(|ms| ms < before_ms),
+                (None, Some(lead)) => !self.has_key(lead)?,
+                (None, None) => false,
             };
             if is_aged {
                 keys.push(key.to_vec());
             }
-            if keys.len() == AT_ONCE || looked == looks {
-                return Ok(Aged { keys, searched_to: Some(key.to_vec()) });
+            if keys.len() == AT_ONCE || looked == LOOKED_AT {
+                return Ok((keys, Some(key.to_vec())));
             }
         }
-        Ok(Aged { keys, searched_to: None })
-    }
-
-    /// Whether the lead of a sealed record has lost its data key.
-    fn is_orphan(&self, tree: Tree, raw: &[u8]) -> ReadResult<bool> {
-        debug_assert_eq!(tree.row().seal, Seal::Lead, "others have no owner");
-        owner_of(raw).map_or(Ok(false), |lead| Ok(!self.has_key(lead)?))
-    }
-}
-
-impl AgeSource {
-    pub(super) fn ms(self, key: &[u8]) -> Option<u64> {
-        match self {
-            Self::Key => key.first_chunk().map(|us| u64::from_be_bytes(*us) / 1000),
-            Self::Id => uuid_ms(Uuid::from_slice(key).ok()?),
-            Self::Day => key.first_chunk().map(|day| u64::from(u32::from_be_bytes(*day)) * DAY_MS),
-            Self::IdOfCompany => Self::Id.ms(key.get(16..)?),
-        }
+        Ok((keys, None))
     }
 }

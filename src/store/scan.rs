@@ -4,11 +4,9 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::broken::{ReadError, ReadResult};
-use super::engine::{EntryWalk, StorageEngine};
-use super::frame::unframed;
-use super::sealing::{LastKey, owner};
-use super::trees::Tree;
+use super::engine::{EntryWalk, StorageEngine, owner_of};
+use super::sealing::LastKey;
+use crate::{ReadError, ReadResult, Tree};
 
 /// The records of one tree with a key prefix, in key order within each volume. Not a snapshot: a record
 /// written meanwhile is met if its key lies ahead. Broken records are skipped. Steps may block.
@@ -48,24 +46,6 @@ impl Scan {
     fn is_wanted(&self, raw: &[u8]) -> bool {
         self.about.is_none_or(|lead| owner_of(raw) == Some(lead))
     }
-}
-
-/// The lead of a record in a tree sealed by lead, read without opening it; `None` if the record is broken.
-pub(super) fn owner_of(raw: &[u8]) -> Option<Uuid> {
-    unframed(raw).ok().and_then(owner)
-}
-
-/// The leads and keys of the records that a [`Scan`] would yield, without opening any.
-pub(super) fn owners(
-    engine: Arc<dyn StorageEngine>,
-    tree: Tree,
-    start: &[u8],
-    prefix: &[u8],
-) -> impl Iterator<Item = ReadResult<(Uuid, Vec<u8>)>> + use<> {
-    engine.walk(tree, start, prefix).filter_map(move |entry| {
-        let owned = entry.map(|(mut sled_key, raw)| Some((owner_of(&raw)?, sled_key.split_off(1))));
-        owned.map_err(ReadError::from).transpose()
-    })
 }
 
 impl Iterator for Scan {

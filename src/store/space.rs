@@ -51,13 +51,8 @@ pub(super) struct DiskSpace {
     path: PathBuf,
     reserve_bytes: u64,
     fault: SpaceFault,
-    seen: Mutex<Option<SpaceReading>>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct SpaceReading {
-    at: Instant,
-    short: bool,
+    /// When the disk was looked at last, and whether it was short of room.
+    seen: Mutex<Option<(Instant, bool)>>,
 }
 
 impl DiskSpace {
@@ -71,15 +66,15 @@ impl DiskSpace {
             return true;
         }
         let mut seen = self.seen.lock();
-        if let Some(seen) = seen.filter(|seen| seen.at.elapsed() < FRESH) {
-            return seen.short;
+        if let Some((_, short)) = seen.filter(|(at, _)| at.elapsed() < FRESH) {
+            return short;
         }
         let free = free_bytes(&self.path);
         let short = free.is_some_and(|free| free < self.reserve_bytes);
         if let Some(free) = free {
             metrics::gauge!(STORE_FREE_BYTES).set(free as f64);
         }
-        match (seen.is_some_and(|seen| seen.short), short) {
+        match (seen.is_some_and(|(_, short)| short), short) {
             (false, true) => tracing::error!(
                 free_bytes = free,
                 reserve_bytes = self.reserve_bytes,
@@ -88,7 +83,7 @@ impl DiskSpace {
             (true, false) => tracing::info!(free_bytes = free, "the disk of the store has room again"),
             _ => {}
         }
-        *seen = Some(SpaceReading { at: Instant::now(), short });
+        *seen = Some((Instant::now(), short));
         short
     }
 

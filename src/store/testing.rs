@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::options::StoreOptions;
 use crate::postgres::client::Client;
-use crate::{Store, index};
+use crate::{Store, StoreOptions, index};
 use offerd_base::config::PostgresSettings;
 
 /// The variable with the address of a database in which each test makes a schema.

@@ -7,10 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::Notify;
 
-use super::changes::RecordChange;
-use super::frame::unframed;
 use super::sealing::data_key;
-use super::trees::Tree;
+use crate::{RecordChange, Tree, unframed};
 
 /// A kind of change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,6 +3,8 @@
 //! A tree is logical: one byte before the key, which is part of the format on disk. A new tree takes a new
 //! byte, a retired byte is never used again.
 
+use super::arrival::FeedKey;
+
 /// Whether the records of a tree are sealed, and with which key ([`super::sealing`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seal {
@@ -12,7 +14,7 @@ pub enum Seal {
     Own,
     /// With the data key of the lead they are about: personal data.
     Lead,
-    /// With an ephemeral key (`sealing::passing_key`): personal data kept for some minutes.
+    /// With an ephemeral key (`sealing::key_ring`): personal data kept for some minutes.
     Passing,
 }
 
@@ -193,6 +195,15 @@ impl Tree {
     /// The name in logs, metrics and reports.
     pub fn name(self) -> &'static str {
         self.row().name
+    }
+
+    /// The time in a key, Unix milliseconds; `None` if keys of the tree have none that selects their volume.
+    pub(super) fn time_ms(self, key: &[u8]) -> Option<u64> {
+        match self.row().kept {
+            VolumeSelector::ByTime => Some((u128::from_be_bytes(*key.first_chunk()?) >> 80) as u64),
+            VolumeSelector::ByArrival => Some(FeedKey::parse(key)?.arrival_us / 1000),
+            VolumeSelector::Base | VolumeSelector::WithLead => None,
+        }
     }
 
     /// The tree whose keys begin with this byte.

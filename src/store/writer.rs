@@ -1,24 +1,17 @@
 //! The writer, the only code that writes. Once it returns, the group is durable or the store is failed.
 
-use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::arrival::Arrivals;
-use super::changes::RecordChange;
 use super::checkpoint::Checkpoints;
-use super::commit::{Commit, CommitResult};
-use super::disk::DiskError;
 use super::engine::{self, StorageEngine, WriteFault, count};
 use super::group::{WriteGroup, admitted, begin_slots};
 use super::journal::Journal;
-use super::options::StoreOptions;
 use super::record_file::{FileEntry, HEADING, WalkItem};
 use super::records::StoredRecords;
 use super::sealing::Sealing;
 use super::stall::{Stalls, WriterStep};
-use super::volume_number::{BASE, VolumeStart};
-use super::volumes::ApplyError;
+use crate::{Arrivals, BASE, Commit, CommitResult, DiskError, RecordChange, StoreOptions, VolumeStart};
 
 pub(super) struct FilesWriter {
     records: Arc<StoredRecords>,
@@ -81,26 +74,22 @@ impl FilesWriter {
 
     /// Writes the journal first, then the record files: visible records are durable.
     fn record(&mut self, changes: Vec<RecordChange>) -> Result<(), WriteFault> {
-        let journaled = |error: io::Error| WriteFault::Mendable(error.to_string());
         let volumes = self.records.volumes();
         let begun = Instant::now();
         if self.journal.is_full() {
             self.stalls.step(WriterStep::Roll);
-            let full = self.journal.roll(&volumes.positions()).map_err(journaled)?;
+            let full = self.journal.roll(&volumes.positions())?;
             self.grown = true;
             self.checkpoints.take(full).map_err(WriteFault::ForGood)?;
         }
         if volumes.is_base_file_full() {
             self.stalls.step(WriterStep::Begin);
-            volumes.begin_base_file().map_err(journaled)?;
+            volumes.begin_base_file()?;
         }
         self.stalls.step(WriterStep::Journal);
-        self.journal.append(&changes).map_err(journaled)?;
+        self.journal.append(&changes)?;
         self.disk_took += begun.elapsed();
-        self.records.apply(changes).map_err(|error| match error {
-            ApplyError::Append(error) => journaled(error),
-            ApplyError::Index(DiskError(reason)) => WriteFault::ForGood(reason),
-        })
+        self.records.apply(changes)
     }
 }
 
@@ -193,8 +182,7 @@ impl engine::GroupWriter for FilesWriter {
         }
         if is_empty {
             self.stalls.step(WriterStep::Begin);
-            let emptied = self.records.volumes().emptied(number);
-            emptied.map_err(|error| WriteFault::Mendable(error.to_string()))?;
+            self.records.volumes().emptied(number)?;
         }
         Ok(())
     }
@@ -207,11 +195,5 @@ impl engine::GroupWriter for FilesWriter {
     fn settle(&mut self) -> Result<(), String> {
         let settled = self.records.volumes().settle().and_then(|()| self.journal.clear());
         settled.map_err(|error| error.to_string())
-    }
-}
-
-impl From<DiskError> for WriteFault {
-    fn from(error: DiskError) -> Self {
-        Self::ForGood(error.to_string())
     }
 }

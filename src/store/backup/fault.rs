@@ -2,6 +2,7 @@
 
 use super::block::VERSION;
 use crate::FORMAT;
+use crate::sealing::OtherMasterKey;
 
 /// Why a backup file cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,15 +32,8 @@ pub enum BackupFault {
         damage: BlockDamage,
     },
     /// It is sealed with another master key.
-    #[error("it needs master key {sealed_with}, but {place} holds {given}")]
-    WrongMasterKey {
-        /// The id of the required master key.
-        sealed_with: String,
-        /// The id of the configured one.
-        given: String,
-        /// Where it was found.
-        place: String,
-    },
+    #[error("it needs master key {0}")]
+    WrongMasterKey(OtherMasterKey),
 }
 
 /// The damage to a block.

@@ -5,15 +5,11 @@ use std::path::Path;
 
 use super::super::beside::{NewFiles, StagingDirectory, StagingError};
 use super::super::check::CheckReport;
-use super::super::error::{StoreError, io_error};
-use super::super::options::StoreOptions;
-use super::super::sealing::MasterKey;
 use super::super::sealing::key_file::KeyFile;
-use super::super::volume_number::{BASE, Number, VolumeStart};
-use super::super::{changes, open};
 use super::block::BlockKind;
 use super::fault::BackupFault;
 use super::scanner::{BackupBlock, BackupSummary, Scanner};
+use crate::{BASE, MasterKey, Number, StoreError, StoreOptions, VolumeStart, changes, io_error, open};
 
 /// A store being restored. Dropped before [`finish`](Self::finish), it leaves nothing behind.
 pub struct Restore {

@@ -1,11 +1,10 @@
 //! Reads and verifies a backup file as it arrives.
 
 use super::super::manifest::FORMAT;
-use super::super::sealing::MasterKey;
 use super::super::sealing::key::{KEY_LEN, SEAL_LEN, SealKey};
-use super::super::trees::{TREES, Tree};
 use super::block::{self, BODY_BYTES_MAX, BlockHeader, BlockKind, HEAD_LEN, MAGIC, VERSION};
 use super::fault::{BackupFault, BlockDamage};
+use crate::{MasterKey, TREES, Tree};
 
 /// Longest first line: the version has at most ten digits.
 const FIRST_LINE_MAX: usize = MAGIC.len() + 11;
@@ -188,11 +187,7 @@ impl Scanner {
             let Some(key) = master.open(clear, sealed) else {
                 return Err(match master.id() == sealed_with {
                     true => self.damaged(Some(BlockKind::Heading), BlockDamage::Seal),
-                    false => BackupFault::WrongMasterKey {
-                        sealed_with,
-                        given: master.id(),
-                        place: master.place().to_owned(),
-                    },
+                    false => BackupFault::WrongMasterKey(master.instead_of(sealed_with)),
                 });
             };
             self.key = Some(key);

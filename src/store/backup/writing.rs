@@ -6,19 +6,14 @@ use std::sync::Arc;
 
 use chrono::Utc;
 
-use super::super::broken::BrokenRecord;
-use super::super::changes::{self, RecordChange};
-use super::super::disk::DiskError;
 use super::super::engine::StorageEngine;
-use super::super::frame::unframed;
 use super::super::manifest::FORMAT;
 use super::super::records::StoredRecords;
 use super::super::sealing::key::SealKey;
 use super::super::sealing::master_key::MasterKey;
-use super::super::trees::Tree;
-use super::super::volume_number::Number;
 use super::super::write_observer::BackupError;
 use super::block::{self, BLOCK_BYTES, BlockKind, MAGIC, VERSION};
+use crate::{BrokenRecord, DiskError, Number, RecordChange, Tree, changes, unframed};
 
 /// A backup in progress: call [`step`](Self::step) until it returns `None`. Otherwise the file is incomplete.
 pub struct Backup {

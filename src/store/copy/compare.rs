@@ -1,14 +1,11 @@
 //! Compares both sides by record count and digest sum of each tree; where these differ, record by record.
 
-use std::collections::BTreeMap;
-
 use sha2::{Digest, Sha256};
 
 use super::error::CopyError;
 use super::side::{CopySide, KeyedPayload, tree_of};
-use crate::progress::{PhaseProgress, ProgressCallback};
 use crate::sealing::data_key;
-use crate::trees::{TREES, Tree};
+use crate::{PhaseProgress, ProgressCallback, TREES, Tree};
 
 /// Bytes read between two progress reports.
 const TOLD: u64 = 1024 * 1024;
@@ -72,12 +69,9 @@ pub(super) fn compare(
     let mut progress = PhaseProgress::begins("comparing", Some(2 * source.bytes()?));
     let ours = counted(source, &mut progress, tell)?;
     let theirs = counted(target, &mut progress, tell)?;
-    let counts = |tree: Tree| TreeCounts {
-        tree,
-        source: ours.get(&tree).copied().unwrap_or_default(),
-        target: theirs.get(&tree).copied().unwrap_or_default(),
-    };
-    let trees: Vec<TreeCounts> = TREES.iter().map(|row| counts(row.tree)).collect();
+    let both = TREES.iter().zip(ours.into_iter().zip(theirs));
+    let both = both.map(|(row, (source, target))| TreeCounts { tree: row.tree, source, target });
+    let trees: Vec<TreeCounts> = both.collect();
     let differs = trees.iter().find(|counts| counts.source != counts.target).map(|counts| counts.tree);
     let difference = differs.map(|tree| first_difference(source, target, tree)).transpose()?.flatten();
     let is_there = |counts: &TreeCounts| counts.source.records + counts.target.records > 0;
@@ -89,13 +83,13 @@ fn counted(
     side: &impl CopySide,
     progress: &mut PhaseProgress,
     tell: ProgressCallback<'_>,
-) -> Result<BTreeMap<Tree, TreeDigest>, CopyError> {
-    let (mut counts, mut told) = (BTreeMap::<Tree, TreeDigest>::new(), progress.read);
+) -> Result<[TreeDigest; TREES.len()], CopyError> {
+    let (mut counts, mut told) = ([TreeDigest::default(); TREES.len()], progress.read);
     for part in side.parts() {
         for record in side.walk(part, Vec::new()) {
             let record = record?;
             let (tree, _) = tree_of(&record.0, &side.place())?;
-            let counted = counts.entry(tree).or_default();
+            let counted = &mut counts[tree as usize];
             counted.records += 1;
             counted.digest = counted.digest.wrapping_add(digest(tree, &record));
             progress.read += record.1.len() as u64;

@@ -2,8 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::broken::BrokenRecord;
-use crate::error::StoreError;
+use crate::{BrokenRecord, StoreError};
 
 /// Why a store was not copied, or not completely.
 #[derive(Debug, thiserror::Error)]

@@ -6,18 +6,13 @@ use super::error::CopyError;
 use super::marker::{self, Marker};
 use super::side::{CopySide, KeyedPayload, tree_of};
 use super::spans;
-use crate::changes::RecordChange;
 use crate::engine::{EntryWalk, walk_or_error};
-use crate::error::{StoreError, io_error};
-use crate::frame::framed;
 use crate::open::{self, OpenedFiles};
-use crate::options::StoreOptions;
 use crate::raw::read_clear;
 use crate::sealing::key_file::KeyFile;
 use crate::sealing::key_place::KeyPlace as _;
-use crate::sealing::{MasterKey, data_key, id_of};
-use crate::trees::Tree;
-use crate::volume_number::BASE;
+use crate::sealing::{data_key, id_of};
+use crate::{BASE, MasterKey, RecordChange, StoreError, StoreOptions, Tree, framed, io_error};
 
 pub(super) struct FilesSide {
     options: StoreOptions,

@@ -8,14 +8,10 @@ use sha2::{Digest, Sha256};
 
 use super::error::CopyError;
 use super::side::CopySide;
-use crate::arrival::LAST_ARRIVAL;
 use crate::engine::StorageEngine;
-use crate::error::{StoreError, io_error};
-use crate::frame::framed;
 use crate::postgres::{DatabaseTables, PROBE};
-use crate::sealing::{MasterKey, id_of};
-use crate::trees::Tree;
-use crate::{codec, disk};
+use crate::sealing::id_of;
+use crate::{LAST_ARRIVAL, MasterKey, StoreError, Tree, codec, disk, framed, io_error};
 use offerd_base::config::PostgresSettings;
 
 const KEY: &[u8] = b"copying";

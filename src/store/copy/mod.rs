@@ -25,6 +25,7 @@ mod tables;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::mem;
 
 pub use self::compare::{Difference, StoreComparison, TreeCounts, TreeDigest};
 pub use self::error::CopyError;
@@ -33,18 +34,12 @@ use self::marker::Marker;
 pub(super) use self::marker::{refuse_claimed, refuse_unfinished, refuse_unfinished_in};
 use self::side::CopySide;
 use self::tables::DatabaseSide;
-use super::options::StoreOptions;
-use super::progress::{PhaseProgress, ProgressCallback};
-use super::sealing::MasterKey;
+use crate::{MasterKey, PhaseProgress, ProgressCallback, StoreOptions};
 use offerd_base::config::PostgresSettings;
 
-const AT_ONCE: CopyBatch = CopyBatch { bytes: 1024 * 1024, records: 2000 };
-
-#[derive(Debug, Clone, Copy)]
-struct CopyBatch {
-    bytes: usize,
-    records: usize,
-}
+/// The size of a batch, in bytes and in records.
+const BATCH_BYTES: usize = 1024 * 1024;
+const BATCH_RECORDS: usize = if cfg!(test) { 3 } else { 2000 };
 
 /// The direction of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,109 +70,79 @@ pub fn copy(
     direction: Direction,
     tell: ProgressCallback<'_>,
 ) -> Result<Copied, CopyError> {
-    copy_in(options, database, direction, AT_ONCE, tell)
-}
-
-fn copy_in(
-    options: &StoreOptions,
-    database: &PostgresSettings,
-    direction: Direction,
-    at_once: CopyBatch,
-    tell: ProgressCallback<'_>,
-) -> Result<Copied, CopyError> {
     let master =
         MasterKey::find(options.master_key_file.as_deref(), &options.path)?.ok_or(CopyError::NoMasterKey)?;
     let options = StoreOptions { database: None, ..options.clone() };
-    let tables = DatabaseSide::of(database)?;
+    let mut tables = DatabaseSide::of(database)?;
     match direction {
         Direction::IntoDatabase => {
-            let mut files = FilesSide::source(&options, master.clone())?;
-            StartedCopy::on(&mut files, tables, &master)?.run(&mut files, at_once, tell)
+            copy_between(&mut FilesSide::source(&options, master.clone())?, tables, &master, tell)
         }
         Direction::IntoFiles => {
-            let mut tables = tables;
             let target = FilesSide::target(&options, master.clone());
-            StartedCopy::on(&mut tables, target, &master)?.run(&mut tables, at_once, tell)
+            copy_between(&mut tables, target, &master, tell)
         }
     }
 }
 
-/// A copy whose sides have been checked.
-struct StartedCopy<T> {
-    target: T,
-    marker: Marker,
-    is_resumed: bool,
+/// Begins a copy once both sides are found free, and the target empty or with a part of the same source. Returns
+/// where it continues, and whether an earlier one got there.
+fn begin<S: CopySide, T: CopySide>(
+    source: &mut S,
+    target: &mut T,
+    master: &MasterKey,
+) -> Result<(Marker, bool), CopyError> {
+    let keys = source.begin(master)?;
+    if marker::of(source)?.is_some() {
+        return Err(CopyError::SourceUnfinished(source.place()));
+    }
+    let begins = Marker::begins(source, &keys, master)?;
+    let unfinished = target.look(&keys, master)?;
+    let is_resumed = unfinished.is_some();
+    let marker = match unfinished {
+        Some(found) if found.is_of(&begins) => found,
+        Some(found) if found.source == begins.source => return Err(CopyError::Changed(target.place())),
+        Some(_) => return Err(CopyError::OtherSource(target.place())),
+        None => begins,
+    };
+    target.prepare(&keys, &marker, source)?;
+    Ok((marker, is_resumed))
 }
 
-impl<T: CopySide> StartedCopy<T> {
-    /// Checks that both sides are free, and that the target is empty or has a part of the same source.
-    fn on(source: &mut impl CopySide, mut target: T, master: &MasterKey) -> Result<Self, CopyError> {
-        let keys = source.begin(master)?;
-        if marker::of(source)?.is_some() {
-            return Err(CopyError::SourceUnfinished(source.place()));
-        }
-        let begins = Marker::begins(source, &keys, master)?;
-        let unfinished = target.look(&keys, master)?;
-        let marker = match &unfinished {
-            Some(found) if found.is_of(&begins) => found.clone(),
-            Some(found) if found.source == begins.source => {
-                return Err(CopyError::Changed(target.place()));
+fn copy_between<T: CopySide>(
+    source: &mut impl CopySide,
+    mut target: T,
+    master: &MasterKey,
+    tell: ProgressCallback<'_>,
+) -> Result<Copied, CopyError> {
+    let (mut marker, is_resumed) = begin(source, &mut target, master)?;
+    let (mut progress, mut written) = (PhaseProgress::begins("copying", Some(source.bytes()?)), 0);
+    // Marks the target before its first record, so that nobody opens an incomplete copy.
+    target.write(Vec::new(), Some(&marker))?;
+    for part in source.parts().into_iter().filter(|part| *part >= marker.part).collect::<Vec<_>>() {
+        let after = if part == marker.part { marker.key.clone() } else { Vec::new() };
+        let (mut batch, mut bytes) = (BTreeMap::new(), 0);
+        for record in source.walk(part, after) {
+            let (key, payload) = record?;
+            progress.read += payload.len() as u64;
+            bytes += payload.len();
+            (marker.part, marker.key) = (part, key.clone());
+            batch.insert(key, payload);
+            if bytes >= BATCH_BYTES || batch.len() >= BATCH_RECORDS {
+                written += batch.len() as u64;
+                target.write(mem::take(&mut batch).into_iter().collect(), Some(&marker))?;
+                bytes = 0;
+                tell(progress);
             }
-            Some(_) => return Err(CopyError::OtherSource(target.place())),
-            None => begins,
-        };
-        target.prepare(&keys, &marker, source)?;
-        Ok(Self { target, marker, is_resumed: unfinished.is_some() })
-    }
-
-    fn run(
-        mut self,
-        source: &mut impl CopySide,
-        at_once: CopyBatch,
-        tell: ProgressCallback<'_>,
-    ) -> Result<Copied, CopyError> {
-        let written = self.transfer(source, at_once, tell)?;
-        let compared = compare::compare(source, &self.target, tell)?;
-        source.end()?;
-        if compared.is_equal() {
-            self.target.write(Vec::new(), None)?;
         }
-        self.target.finish()?;
-        Ok(Copied { is_resumed: self.is_resumed, written, compared })
+        written += batch.len() as u64;
+        target.write(batch.into_iter().collect(), Some(&marker))?;
     }
-
-    fn transfer(
-        &mut self,
-        source: &impl CopySide,
-        at_once: CopyBatch,
-        tell: ProgressCallback<'_>,
-    ) -> Result<u64, CopyError> {
-        let (mut progress, mut written) = (PhaseProgress::begins("copying", Some(source.bytes()?)), 0);
-        // Marks the target before its first record, so that nobody opens an incomplete copy.
-        self.target.write(Vec::new(), Some(&self.marker))?;
-        for part in source.parts() {
-            if part < self.marker.part {
-                continue;
-            }
-            let after = if part == self.marker.part { self.marker.key.clone() } else { Vec::new() };
-            let (mut batch, mut bytes) = (BTreeMap::new(), 0);
-            for record in source.walk(part, after) {
-                let (key, payload) = record?;
-                progress.read += payload.len() as u64;
-                bytes += payload.len();
-                (self.marker.part, self.marker.key) = (part, key.clone());
-                batch.insert(key, payload);
-                if bytes >= at_once.bytes || batch.len() >= at_once.records {
-                    written += batch.len() as u64;
-                    let full = std::mem::take(&mut batch).into_iter().collect();
-                    self.target.write(full, Some(&self.marker))?;
-                    bytes = 0;
-                    tell(progress);
-                }
-            }
-            written += batch.len() as u64;
-            self.target.write(batch.into_iter().collect(), Some(&self.marker))?;
-        }
-        Ok(written)
+    let compared = compare::compare(source, &target, tell)?;
+    source.end()?;
+    if compared.is_equal() {
+        target.write(Vec::new(), None)?;
     }
+    target.finish()?;
+    Ok(Copied { is_resumed, written, compared })
 }

@@ -2,12 +2,8 @@
 
 use super::error::CopyError;
 use super::marker::{Marker, stays};
-use crate::broken::BrokenRecord;
-use crate::disk::DiskResult;
 use crate::engine::{EntryWalk, RawEntry};
-use crate::frame::unframed;
-use crate::sealing::MasterKey;
-use crate::trees::Tree;
+use crate::{BrokenRecord, DiskResult, MasterKey, Tree, unframed};
 
 /// A key with the prefix of its tree, and its payload as stored, sealed.
 pub(super) type KeyedPayload = (Vec<u8>, Vec<u8>);

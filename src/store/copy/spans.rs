@@ -6,13 +6,10 @@ use uuid::Uuid;
 
 use super::error::CopyError;
 use super::side::CopySide;
-use crate::arrival::LAST_ARRIVAL;
 use crate::clock::uuid_ms;
-use crate::options::StoreOptions;
 use crate::sealing::data_key;
-use crate::trees::{Tree, VolumeSelector};
-use crate::volume_number::{Number, VolumeStart};
-use crate::volumes::{Volumes, time_ms};
+use crate::volumes::Volumes;
+use crate::{LAST_ARRIVAL, Number, StoreOptions, Tree, VolumeSelector, VolumeStart};
 
 /// Volumes begin on the hour.
 const HOUR_MS: u64 = 60 * 60 * 1000;
@@ -58,7 +55,7 @@ fn written_ms(sled_key: &[u8]) -> Option<u64> {
     let (tree, key) = Tree::split(sled_key)?;
     match tree.row().kept {
         VolumeSelector::WithLead => uuid_ms(Uuid::from_slice(key.get(..16)?).ok()?),
-        _ => time_ms(tree, key),
+        _ => tree.time_ms(key),
     }
 }
 

@@ -9,10 +9,9 @@ use super::error::CopyError;
 use super::marker::{self, Marker};
 use super::side::{CopySide, KeyedPayload, payload};
 use crate::engine::{EntryWalk, RawEntry};
-use crate::frame::framed;
 use crate::postgres::{DatabaseTables, END};
-use crate::sealing::{MasterKey, id_of, is_unfinished};
-use crate::trees::Tree;
+use crate::sealing::{id_of, is_unfinished};
+use crate::{MasterKey, Tree, framed};
 use offerd_base::config::PostgresSettings;
 
 /// First the records of data keys, which determine where those of leads go; then all others.

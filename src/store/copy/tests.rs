@@ -55,12 +55,11 @@ impl Sides {
         let options = if direction == Direction::IntoDatabase { &self.there } else { &self.back };
         let mut told = 0;
         let killed = catch_unwind(AssertUnwindSafe(|| {
-            let small = CopyBatch { bytes: usize::MAX, records: 3 };
             let tell = &mut |_| {
                 told += 1;
                 assert!(told < after, "it is killed here");
             };
-            copy_in(options, &self.database, direction, small, tell)
+            copy(options, &self.database, direction, tell)
         }));
         assert!(killed.is_err(), "it was killed");
     }
@@ -195,7 +194,7 @@ fn a_copy_that_ended_before_its_first_record_is_opened_by_nobody_either() {
     let master = MasterKey::find(sides.there.master_key_file.as_deref(), &sides.there.path).unwrap().unwrap();
     {
         let mut files = FilesSide::source(&sides.there, master.clone()).unwrap();
-        drop(StartedCopy::on(&mut files, DatabaseSide::of(&sides.database).unwrap(), &master).unwrap());
+        begin(&mut files, &mut DatabaseSide::of(&sides.database).unwrap(), &master).unwrap();
     }
     assert!(matches!(sides.in_database(), Err(StoreError::Unfinished)));
     let looked_at = StoreOptions { database: Some(sides.database.clone()), ..sides.back.clone() };
@@ -203,7 +202,7 @@ fn a_copy_that_ended_before_its_first_record_is_opened_by_nobody_either() {
     assert!(sides.copied(Direction::IntoDatabase).unwrap().compared.is_equal());
     {
         let mut tables = DatabaseSide::of(&sides.database).unwrap();
-        drop(StartedCopy::on(&mut tables, FilesSide::target(&sides.back, master.clone()), &master).unwrap());
+        begin(&mut tables, &mut FilesSide::target(&sides.back, master.clone()), &master).unwrap();
     }
     assert!(matches!(Store::open(sides.back.clone()), Err(StoreError::Unfinished)));
     assert!(sides.copied(Direction::IntoFiles).unwrap().compared.is_equal());

@@ -18,8 +18,7 @@ use std::path::{Path, PathBuf};
 pub(super) use self::replay::{JournalReplay, JournalSummary};
 pub(super) use self::segment::Position;
 use self::segment::{Segment, path_of};
-use super::changes::{self, RecordChange};
-use super::disk::{self, SyncFault};
+use crate::{RecordChange, SyncFault, changes, disk};
 
 /// Size of a full segment in bytes. A start after a crash reads about twice as much at most.
 pub(super) const SEGMENT_BYTES: u64 = 8 * 1024 * 1024;

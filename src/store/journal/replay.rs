@@ -5,10 +5,9 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use super::super::changes::RecordChange;
-use super::super::disk::{self, DiskResult};
 use super::segment::{self, Contents, Position};
 use super::{SPARE, files, segments};
+use crate::{DiskResult, RecordChange, disk};
 use offerd_base::telemetry::metrics::STORE_BROKEN_RECORDS;
 
 const SET_ASIDE: &str = "damaged";

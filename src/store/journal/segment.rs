@@ -18,11 +18,9 @@ use std::path::{Path, PathBuf};
 
 use memchr::memmem;
 
-use super::super::changes::{self, RecordChange};
-use super::super::disk;
 use super::super::frame::checksum;
 use super::super::record_file::FileNumber;
-use super::super::volume_number::Number;
+use crate::{Number, RecordChange, changes, disk};
 
 const MAGIC: &[u8; 8] = b"offerdj1";
 

@@ -11,9 +11,8 @@ use super::statements::{
     ALIVE, END_LAPSED, FIRST_KEYS, GET_MANY, KEYS, MAKE, NODES, PUT, PUT_KEYS, REMOVE, SIZES, WALK,
 };
 use super::{nodes, schema};
-use crate::disk::DiskResult;
 use crate::engine::{EntryWalk, RawEntry};
-use crate::error::StoreError;
+use crate::{DiskResult, StoreError};
 use offerd_base::config::PostgresSettings;
 
 /// Sorts after the byte of every tree.

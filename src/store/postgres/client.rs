@@ -18,8 +18,7 @@ use tokio_postgres::{Config, NoTls, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::statements::{BEGIN, COMMIT, ROLLBACK, end_hung_transactions_after};
-use crate::disk::DiskError;
-use crate::error::StoreError;
+use crate::{DiskError, StoreError};
 use offerd_base::config::PostgresSettings;
 use offerd_base::regular_file::{self, PEM_BYTES_MAX, SECRET_BYTES_MAX};
 use offerd_wire::CallError;
@@ -29,7 +28,7 @@ const THREADS: usize = 2;
 type StatementValues<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 pub(crate) struct Client {
-    pool: Pool,
+    pub(super) pool: Pool,
     runtime: Option<Runtime>,
     longest: Duration,
     /// Set while an answer is late, so that other callers fail at once instead of waiting as long.
@@ -141,10 +140,10 @@ impl Connection {
     }
 
     /// Runs `work` in a transaction, which is rolled back if it fails.
-    pub(super) async fn together<T>(
-        &self,
-        work: impl Future<Output = DatabaseResult<T>>,
-    ) -> DatabaseResult<T> {
+    pub(super) async fn together<T, F>(&self, work: F) -> DatabaseResult<T>
+    where
+        F: Future<Output = DatabaseResult<T>>,
+    {
         self.say(BEGIN).await?;
         let done = work.await;
         self.say(if done.is_ok() { COMMIT } else { ROLLBACK }).await?;
@@ -201,21 +200,6 @@ impl Client {
         Ok(Self { pool, runtime: Some(runtime), longest: options.answer_within, is_hung: Arc::default() })
     }
 
-    pub(super) fn ask_on_two<T, F>(
-        &self,
-        asked: impl FnOnce(Connection, Connection) -> F + Send + 'static,
-    ) -> DatabaseResult<T>
-    where
-        T: Send + 'static,
-        F: Future<Output = DatabaseResult<T>> + Send + 'static,
-    {
-        let pool = self.pool.clone();
-        self.wait_for(async move {
-            let one = Self::connection(&pool).await?;
-            asked(one, Self::connection(&pool).await?).await
-        })
-    }
-
     pub(super) async fn connection(pool: &Pool) -> DatabaseResult<Connection> {
         Ok(Connection(pool.get().await?))
     }
@@ -250,9 +234,9 @@ impl Client {
         answered.recv().unwrap_or_else(|_| Err(DatabaseFailure::of("it is no longer in use")))
     }
 
-    pub(super) fn meanwhile<F: Future<Output = ()> + Send + 'static>(&self, work: impl FnOnce(Pool) -> F) {
+    pub(super) fn meanwhile(&self, work: impl Future<Output = ()> + Send + 'static) {
         if let Some(runtime) = &self.runtime {
-            drop(runtime.spawn(work(self.pool.clone())));
+            drop(runtime.spawn(work));
         }
     }
 }

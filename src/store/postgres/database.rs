@@ -10,13 +10,11 @@ use uuid::Uuid;
 use super::client::Client;
 use super::nodes::LeasedNode;
 use super::statements::{COUNT, GET, WALK};
-use crate::broken::{ReadResult, Reported};
-use crate::disk::{DiskError, DiskResult};
+use crate::broken::Reported;
 use crate::engine::{EntryWalk, StorageEngine};
 use crate::raw::RawValues;
 use crate::sealing::Sealing;
-use crate::trees::Tree;
-use crate::volume_number::{BASE, Number};
+use crate::{BASE, DiskError, DiskResult, Number, ReadResult, Tree};
 
 /// Page sizes: the first page is small, since most walks are short.
 const FIRST: i64 = 32;

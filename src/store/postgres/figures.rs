@@ -49,7 +49,10 @@ pub(super) fn ask(client: &Arc<Client>) -> DatabaseResult<Option<DatabaseFigures
     let theirs_ms = client.ask(|connection| async move { Ok(connection.one(CLOCK, &[]).await?.get(0)) })?;
     let standing = DatabaseStanding::of(begun.elapsed(), theirs_ms);
     let keys = DatabaseKeys::of(Arc::clone(client), Arc::default());
-    let keeps_sessions = client.ask_on_two(keeps_sessions)?;
+    let pool = client.pool.clone();
+    let keeps_sessions = client.wait_for(async move {
+        keeps_sessions(Client::connection(&pool).await?, Client::connection(&pool).await?).await
+    })?;
     let (known, sealed_with) = (schema::KNOWN, keys.sealed_with().ok());
     Ok(Some(DatabaseFigures { version, known, standing, keeps_sessions, sealed_with }))
 }

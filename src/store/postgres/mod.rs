@@ -50,20 +50,17 @@ use self::keys::DatabaseKeys;
 use self::nodes::LeasedNode;
 use self::writer::DatabaseWriter;
 pub(super) use self::writer::PROBE;
-use super::arrival::{Arrivals, LAST_ARRIVAL};
 use super::arrival_clock::ArrivalClock;
-use super::broken::ReadResult;
 use super::cluster::{Cluster, NodeFigures};
 use super::committer::Committer;
-use super::disk::DiskError;
 use super::engine::StorageEngine;
-use super::error::{StoreError, io_error};
-use super::health::FailureLatch;
-use super::options::StoreOptions;
-use super::sealing::{MasterKey, Sealing};
+use super::sealing::Sealing;
 use super::stall::Stalls;
 use super::topics::Topics;
-use super::trees::Tree;
+use crate::{
+    Arrivals, DiskError, FailureLatch, LAST_ARRIVAL, MasterKey, ReadResult, StoreError, StoreOptions, Tree,
+    io_error,
+};
 use offerd_base::config::PostgresSettings;
 
 /// An open store before its background work starts.
@@ -124,7 +121,7 @@ pub(super) fn alive(database: &Database) -> ReadResult<BTreeSet<Uuid>> {
     Ok(nodes::alive(&database.client).map_err(DiskError::from)?)
 }
 
-pub(super) fn last_arrival_us(database: &impl StorageEngine) -> Result<u64, StoreError> {
+pub(super) fn last_arrival_us(database: &(impl StorageEngine + ?Sized)) -> Result<u64, StoreError> {
     let last = database.get(Tree::Meta, LAST_ARRIVAL)?;
     Ok(last.and_then(|last| last.try_into().ok()).map_or(0, u64::from_be_bytes))
 }

@@ -66,7 +66,8 @@ impl LeasedNode {
 
     pub(super) fn keep(&self, client: &Client, latch: &Arc<FailureLatch>) {
         let (node, latch, is_hung) = (self.clone(), Arc::clone(latch), Arc::clone(&client.is_hung));
-        client.meanwhile(|pool| async move {
+        let pool = client.pool.clone();
+        client.meanwhile(async move {
             let mut ticks = interval(POLL.min(node.lease / RENEWALS));
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             let mut seen = DatabaseObservations::default();
@@ -166,7 +167,7 @@ impl LeasedNode {
         if !is_led && self.cluster.may_lead() && connection.change(FOLLOW, &[&self.me(), &leader]).await? > 0
         {
             tracing::info!("this node is now the leader");
-            self.cluster.lead();
+            self.cluster.leads.send_replace(true);
         }
         Ok(())
     }

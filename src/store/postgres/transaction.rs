@@ -13,14 +13,11 @@ use super::statements::{
     BEGIN, CHANGE_TOPICS, COMMIT, GET_FOR_UPDATE, HELD, HOLD_KEYS, INSERT, PUT, REMOVE, ROLLBACK, WALK,
 };
 use crate::broken::Reported;
-use crate::changes::RecordChange;
-use crate::disk::DiskResult;
 use crate::engine::{EntryWalk, RawEntry, StorageEngine, walk_or_error};
 use crate::raw::RawValues;
 use crate::sealing::Sealing;
 use crate::topics::topics_of;
-use crate::trees::Tree;
-use crate::volume_number::Number;
+use crate::{DiskResult, Number, RecordChange, Tree};
 
 type ReadCache = HashMap<Vec<u8>, Option<Vec<u8>>>;
 
@@ -98,12 +95,11 @@ impl<'a> Transaction<'a> {
         }
         let Some(begun) = held.connection.take() else { return Err(ended()) };
         let topics: Vec<i16> = topics_of(&changes).into_iter().map(|topic| topic as i16).collect();
-        let mut writes = Writes::of(changes, &held.read);
+        let writes = Writes::of(changes, &held.read);
         drop(held);
         self.database.client.wait_for(async move {
             let connection = begun.connection();
             connection.prepare(&[INSERT, PUT, REMOVE, CHANGE_TOPICS]).await?;
-            writes.removed.append(&mut writes.kept_absent);
             let inserted: (Vec<_>, Vec<_>) = writes.inserted.into_iter().unzip();
             let (put_keys, put_values): (Vec<_>, Vec<_>) = writes.put.into_iter().unzip();
             let to_insert: [&(dyn ToSql + Sync); 2] = [&inserted.0, &inserted.1];
@@ -159,15 +155,14 @@ fn ended() -> DatabaseFailure {
     DatabaseFailure::of("the transaction has ended")
 }
 
+/// What a transaction writes. Records that the group requires to be missing and does not write are inserted and
+/// removed again, so that of two groups that each depend on the other's write, one fails.
 #[derive(Default)]
 struct Writes {
     /// Records found missing: inserting them fails if another node has written them since.
     inserted: Vec<RawEntry>,
     put: Vec<RawEntry>,
     removed: Vec<Vec<u8>>,
-    /// Records that the group requires to be missing and does not write. They are inserted and removed again,
-    /// so that of two groups that each depend on the other's write, one fails.
-    kept_absent: Vec<Vec<u8>>,
 }
 
 impl Writes {
@@ -175,8 +170,8 @@ impl Writes {
         let mut writes = Self::default();
         let written: BTreeSet<&[u8]> = changes.iter().map(|change| change.key.as_slice()).collect();
         let absent = read.iter().filter(|(key, found)| found.is_none() && !written.contains(key.as_slice()));
-        writes.kept_absent = absent.map(|(key, _)| key.clone()).collect();
-        writes.inserted = writes.kept_absent.iter().map(|key| (key.clone(), Vec::new())).collect();
+        writes.removed = absent.map(|(key, _)| key.clone()).collect();
+        writes.inserted = writes.removed.iter().map(|key| (key.clone(), Vec::new())).collect();
         for RecordChange { key, value, .. } in changes {
             match (value, read.get(&key)) {
                 (Some(value), Some(None)) => writes.inserted.push((key, value)),

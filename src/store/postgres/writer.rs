@@ -7,15 +7,12 @@ use std::time::{Duration, Instant};
 use super::client::{DatabaseFailure, DatabaseResult};
 use super::database::Database;
 use super::transaction::Transaction;
-use crate::arrival::{Arrivals, LAST_ARRIVAL};
-use crate::commit::{Commit, CommitResult};
 use crate::engine::{self, StorageEngine, WriteFault, all_failed, count};
 use crate::group::{admitted, begin_keys, begin_slots, wanted};
 use crate::sealing::Sealing;
 use crate::stall::{Stalls, WriterStep};
 use crate::topics::topics_of;
-use crate::trees::Tree;
-use crate::volume_number::BASE;
+use crate::{Arrivals, BASE, Commit, CommitResult, LAST_ARRIVAL, Tree};
 
 /// Attempts per group in conflict with others. At each conflict another process has made progress.
 const TRIES: usize = 64;
@@ -62,7 +59,7 @@ impl DatabaseWriter {
         if arrives {
             // The lock keeps other processes from giving out arrivals until this group is written.
             let last_us = super::last_arrival_us(&transaction).map_err(|error| transaction.why(error))?;
-            self.arrivals.go_on_after(last_us);
+            self.arrivals.last_us = self.arrivals.last_us.max(last_us);
         }
         self.database.note_time(self.arrivals.now_s());
         let admitted = admitted(&transaction, commits, &mut self.arrivals, |_, _| Ok(BASE));
@@ -75,12 +72,6 @@ impl DatabaseWriter {
             self.database.sealing().forget(&rewrapped).map_err(DatabaseFailure::of)?;
         }
         Ok(outcomes)
-    }
-
-    fn takes_writes(&mut self) -> bool {
-        let now = self.arrivals.now_ms().to_be_bytes();
-        let probe = [PROBE, self.database.place().as_bytes()].concat();
-        matches!(self.try_for_long(&[Commit::new().put(Tree::Meta, probe, now)]).as_deref(), Ok([Ok(())]))
     }
 }
 
@@ -110,7 +101,9 @@ impl engine::GroupWriter for DatabaseWriter {
 
     fn renew(&mut self) -> Result<bool, WriteFault> {
         self.stalls.step(WriterStep::Database);
-        Ok(self.takes_writes())
+        let now = self.arrivals.now_ms().to_be_bytes();
+        let probe = Commit::new().put(Tree::Meta, [PROBE, self.database.place().as_bytes()].concat(), now);
+        Ok(matches!(self.try_for_long(&[probe]).as_deref(), Ok([Ok(())])))
     }
 
     fn end(&mut self) {

@@ -13,8 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::users::Role;
-use crate::broken::unless_broken;
-use crate::{Commit, CommitError, ReadError, ReadResult, Store, Tree, codec};
+use crate::{Commit, CommitError, ReadError, ReadResult, Store, Tree, codec, unless_broken};
 use offerd_model::record;
 
 /// Key of the hash of the last removed record.
@@ -139,6 +138,12 @@ pub struct AuditHead {
     pub hash: String,
 }
 
+impl AuditHead {
+    fn beginning() -> Self {
+        Self { number: 0, hash: BEGINNING.to_owned() }
+    }
+}
+
 record! { plain
     /// The result of verifying the chain.
     #[derive(Eq)]
@@ -167,7 +172,7 @@ pub(crate) struct Chain {
 impl Chain {
     /// Starts after the last removed record, which is stored at [`ANCHOR`].
     pub(crate) fn behind(anchor: Option<AuditHead>) -> Self {
-        let head = anchor.unwrap_or_else(|| AuditHead { number: 0, hash: BEGINNING.to_owned() });
+        let head = anchor.unwrap_or_else(AuditHead::beginning);
         Self { records: 0, head, met: Vec::new(), named: BTreeSet::new(), fault: None }
     }
 
@@ -219,16 +224,13 @@ impl Chain {
 }
 
 /// The key and the payload of the record that a salvage appends.
-pub(crate) fn salvage_record(
-    last: Option<&(Vec<u8>, Vec<u8>)>,
-    who: &str,
-    reason: &str,
-    gaps: Vec<AuditGap>,
-) -> (Vec<u8>, Vec<u8>) {
-    let hash = last.map_or_else(|| BEGINNING.to_owned(), |(_, payload)| hash(payload));
-    let head = AuditHead { number: last.map_or(0, |(place, _)| number(place)), hash };
+pub(crate) fn salvage_record(last: Option<KeyedRecord>, who: &str, gaps: Vec<AuditGap>) -> KeyedRecord {
+    let last = last.map(|(place, payload)| AuditHead { number: number(&place), hash: hash(&payload) });
+    let head = last.unwrap_or_else(AuditHead::beginning);
     let key = key(head.number + 1);
     let entry = AuditEntry::of_machine(who.to_owned(), "command", "store.salvage");
+    let reason =
+        "the store was damaged; audit records may be missing at the gaps and after the last one before this";
     let entry = AuditEntry { reason: Some(reason.to_owned()), ..entry };
     let record = AuditRecord { gaps, ..entry.behind(head, Utc::now().timestamp_millis()) };
     (key, codec::encode_json(&record))
@@ -307,21 +309,20 @@ impl AuditLog {
         Ok(AuditHead { number: there, hash })
     }
 
-    /// Matching records after `number`, oldest first: at most `most`, out of at most `looked_at` examined.
-    /// Also returns the number of the last examined record, unless the end was reached.
+    /// Matching records after `number`, oldest first: at most `most`, out of at most `looks` examined.
     pub fn after(
         &self,
         number: u64,
         filter: &AuditFilter,
         most: usize,
-        looked_at: usize,
-    ) -> ReadResult<(Vec<AuditRecord>, Option<u64>)> {
+        looks: usize,
+    ) -> ReadResult<AuditPage> {
         let scan = self.store.scan_from(Tree::Audit, key(number + 1), RECORDS);
         let records = scan.read_by(|key, payload| {
             let record: AuditRecord = self.store.decode_json(Tree::Audit, &key, &payload).ok()?;
             Some((record.number, Some(record)))
         });
-        page(records, number, filter, most, looked_at)
+        page(records, number, filter, (most, looks))
     }
 
     /// Matching records before `number`, or the end, newest first; else like [`after`](Self::after).
@@ -330,15 +331,15 @@ impl AuditLog {
         number: Option<u64>,
         filter: &AuditFilter,
         most: usize,
-        looked_at: usize,
-    ) -> ReadResult<(Vec<AuditRecord>, Option<u64>)> {
+        looks: usize,
+    ) -> ReadResult<AuditPage> {
         let begin = self.anchor()?.number;
         let end = self.head()?.number;
         let last = number.map_or(end, |number| end.min(number.saturating_sub(1)));
         let read = |number| Ok((number, unless_broken(self.store.read_json(Tree::Audit, key(number)))?));
         let is_recent = |looked: &ReadResult<AuditLookup>| !matches!(looked, Ok((_, Some(record))) if record.at < filter.since);
         let records = (begin + 1..=last).rev().map(read).take_while(is_recent);
-        page(records, last + 1, filter, most, looked_at)
+        page(records, last + 1, filter, (most, looks))
     }
 
     /// Verifies the chain from its anchor to its end, across recorded gaps. Reads every record.
@@ -358,7 +359,7 @@ impl AuditLog {
         loop {
             // Read before the records that follow it.
             let known = self.store.get(Tree::Audit, ANCHOR);
-            let is_old = |(key, payload): &(Vec<u8>, Vec<u8>)| {
+            let is_old = |(key, payload): &KeyedRecord| {
                 let record = self.store.decode_json::<AuditRecord>(Tree::Audit, key, payload);
                 record.is_ok_and(|record| record.at < before_ms)
             };
@@ -379,8 +380,7 @@ impl AuditLog {
     }
 
     fn anchor(&self) -> ReadResult<AuditHead> {
-        let kept = self.store.read_json(Tree::Audit, ANCHOR)?;
-        Ok(kept.unwrap_or_else(|| AuditHead { number: 0, hash: BEGINNING.to_owned() }))
+        Ok(self.store.read_json(Tree::Audit, ANCHOR)?.unwrap_or_else(AuditHead::beginning))
     }
 
     /// Whether a record with this number exists, readable or not.
@@ -393,6 +393,12 @@ impl AuditLog {
     }
 }
 
+/// The key and the payload of a record.
+pub(crate) type KeyedRecord = (Vec<u8>, Vec<u8>);
+
+/// Matching records, and the number of the last examined one unless the end was reached.
+pub type AuditPage = (Vec<AuditRecord>, Option<u64>);
+
 /// The number of a record, and the record if it can be read.
 type AuditLookup = (u64, Option<AuditRecord>);
 
@@ -400,12 +406,11 @@ fn page(
     records: impl Iterator<Item = ReadResult<AuditLookup>>,
     mut last: u64,
     filter: &AuditFilter,
-    most: usize,
-    looked_at: usize,
-) -> ReadResult<(Vec<AuditRecord>, Option<u64>)> {
+    (most, looks): (usize, usize),
+) -> ReadResult<AuditPage> {
     let mut found = Vec::new();
     for (nth, looked) in records.enumerate() {
-        if nth == looked_at || found.len() == most {
+        if nth == looks || found.len() == most {
             return Ok((found, Some(last)));
         }
         let (number, record) = looked?;

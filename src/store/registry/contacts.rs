@@ -8,12 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
 use super::identities::RetiredIdentities;
-use crate::Store;
-use crate::broken::ReadResult;
-use crate::commit::Commit;
 use crate::retention::RetentionError;
 use crate::sealing::identity_key::{CONTACTS, IdentityKey};
-use crate::trees::Tree;
+use crate::{Commit, ReadResult, Store, Tree};
 
 /// Contacts have no look-back: they are removed with their lead.
 const WITH_THE_LEAD: i64 = i64::MAX / 2;

@@ -8,14 +8,11 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use crate::Store;
-use crate::broken::{ReadResult, unless_broken};
-use crate::commit::{Commit, CommitError};
 use crate::raw::read_clear;
 use crate::retention::RetentionError;
 use crate::sealing::identity_key::IdentityKey;
 use crate::sealing::owner;
-use crate::trees::Tree;
+use crate::{Commit, CommitError, ReadResult, Store, Tree, unless_broken};
 
 const AT_ONCE: usize = 256;
 

@@ -87,15 +87,14 @@ impl OptOuts {
         };
         let key = match MasterKey::read(file) {
             Ok(key) => OptOutKey::of(&key),
-            Err(MasterKeyError::Io { place, error }) => {
-                return Self::Locked(locked(&format!("{place}: {error}")));
-            }
-            Err(MasterKeyError::Malformed { place, length }) => {
-                let wanted = format!("{place} must have 64 hexadecimal digits, got {length} characters");
-                return Self::Locked(locked(&wanted));
-            }
-            Err(error @ (MasterKeyError::Unmade { .. } | MasterKeyError::BesideMount { .. })) => {
-                return Self::Locked(error.to_string());
+            Err(error) => {
+                return Self::Locked(match error {
+                    MasterKeyError::Io { place, error } => locked(&format!("{place}: {error}")),
+                    MasterKeyError::Malformed { place, length } => {
+                        locked(&format!("{place} must have 64 hexadecimal digits, got {length} characters"))
+                    }
+                    error => error.to_string(),
+                });
             }
         };
         if !check.contains(&key.kept(CHECKED)) {

@@ -111,7 +111,7 @@ impl PartnerKeys {
     }
 
     fn found_by(&self, text: &str, kind: PartnerKeyKind) -> Result<Option<PartnerKeyRecord>, InDoubt> {
-        let found: Option<PartnerKeyRecord> = self.store.credential(Tree::PartnerKeys, digest(text))?;
+        let found: Option<PartnerKeyRecord> = self.store.credential(Tree::PartnerKeys, &digest(text))?;
         Ok(found.filter(|record| record.kind == kind))
     }
 }

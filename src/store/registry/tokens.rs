@@ -128,17 +128,25 @@ impl Tokens {
         let digest = digest(token);
         // Read first, so that the records are at least as new.
         let accesses = self.store.changes_of(Topic::Access);
-        if let Some(found) = self.known.read().as_of(accesses, &digest) {
+        if let KnownTokens { accesses: known, tokens } = &*self.known.read()
+            && let Some(found) = tokens.get(&digest).filter(|_| *known == accesses)
+        {
             return Ok(Some(found.clone()));
         }
-        let Some(record) = self.store.credential::<TokenRecord>(Tree::Tokens, digest)? else {
+        let Some(record) = self.store.credential::<TokenRecord>(Tree::Tokens, &digest)? else {
             return Ok(None);
         };
         let Some(company) = self.store.credential(Tree::Companies, record.company.as_bytes())? else {
             return Ok(None);
         };
         let found = (record, company);
-        self.known.write().keep(accesses, digest, found.clone());
+        let mut known = self.known.write();
+        if known.accesses < accesses || known.tokens.len() >= KNOWN {
+            *known = KnownTokens { accesses, tokens: HashMap::new() };
+        }
+        if known.accesses == accesses {
+            known.tokens.insert(digest, found.clone());
+        }
         Ok(Some(found))
     }
 
@@ -195,21 +203,6 @@ impl Tokens {
     /// The commit that revokes a token by its id, if it exists. Once taken, the token is durably refused.
     pub fn ended(&self, id: Uuid) -> ReadResult<Option<Commit>> {
         self.store.ended(Tree::Tokens, |token: &TokenRecord| token.id == id)
-    }
-}
-
-impl KnownTokens {
-    fn as_of(&self, accesses: u64, digest: &[u8; 32]) -> Option<&(TokenRecord, CompanyRecord)> {
-        self.tokens.get(digest).filter(|_| self.accesses == accesses)
-    }
-
-    fn keep(&mut self, accesses: u64, digest: [u8; 32], found: (TokenRecord, CompanyRecord)) {
-        if self.accesses < accesses || self.tokens.len() >= KNOWN {
-            *self = Self { accesses, ..Self::default() };
-        }
-        if self.accesses == accesses {
-            self.tokens.insert(digest, found);
-        }
     }
 }
 

@@ -1,16 +1,12 @@
 //! Copies a store to another disk, to open it when its own disk has no room for that.
 
 use super::super::beside::StagingDirectory;
-use super::super::damage::{DamageKind, FileDamage};
-use super::super::error::{StoreError, io_error};
 use super::super::lock::Lock;
-use super::super::options::StoreOptions;
-use super::super::sealing::MasterKey;
 use super::super::sealing::key_file::KeyFile;
 use super::super::sealing::key_place::KeyPlace as _;
-use super::super::{damages, journal, owner};
 use super::source::SalvageSource;
 use super::{SalvageError, keys_of};
+use crate::{DamageKind, FileDamage, MasterKey, StoreError, StoreOptions, damages, io_error, journal, owner};
 
 /// Copies a store that nobody has open into a directory of a store in the making, which opens with the same
 /// master key. The copy records the damage of the original, under its paths. The original is only read.

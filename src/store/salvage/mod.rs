@@ -35,28 +35,23 @@ use self::rescue::Rescue;
 use self::source::SalvageSource;
 use super::backup::{Restore, RestoreError, for_each_piece};
 use super::beside::{LeftOver, StagingDirectory, StagingError};
-use super::broken::{ReadError, ReadResult};
-use super::changes::RecordChange;
 use super::check::CheckReport;
-use super::commit::Commit;
-use super::damage::{DamageKind, FileDamage};
-use super::engine::{StorageEngine, read_record};
-use super::error::StoreError;
+use super::engine::StorageEngine;
 use super::lock::Lock;
 use super::open::{self, OpenedFiles};
-use super::options::StoreOptions;
-use super::progress::{PhaseProgress, ProgressCallback};
-use super::records::{StoredRecords, VolumeWithBase};
+use super::records::StoredRecords;
 use super::registry::audit::{self, AuditGap, AuditHead, Chain};
 use super::registry::entities::LeadRecord;
 use super::registry::left_alone::SuppressionDoubt;
 use super::registry::suppressions::{self, SuppressionList};
 use super::sealing::key_file::KeyFile;
 use super::sealing::key_place::KeyPlace as _;
-use super::sealing::{GIVE, MasterKey, SealingError, data_key};
-use super::trees::{Seal, TREES, Tree, TreeRow};
-use super::volume_number::{BASE, Number};
-use super::{codec, owner};
+use super::sealing::{GIVE, data_key};
+use crate::{
+    BASE, Commit, DamageKind, FileDamage, MasterKey, Number, PhaseProgress, ProgressCallback, ReadError,
+    ReadResult, RecordChange, Seal, SealingError, StoreError, StoreOptions, TREES, Tree, TreeRow, codec,
+    owner, unless_broken,
+};
 
 /// Number of records that show whether keys belong to a store.
 const LOOKED_AT: usize = 100;
@@ -170,28 +165,26 @@ pub fn salvage(
     let keys = keys.or_else(of_backup).ok_or_else(lost)?;
     KeyFile::of(&new.path).restore(&keys).map_err(StoreError::Sealing)?;
     tell(PhaseProgress::begins("looking for records", None));
-    let mut opened = open::open_with(&new, Some(master))?;
-    if salvaged.keys_of_backup && is_sealed_otherwise(&opened) {
+    let new = open::open_with(&new, Some(master))?;
+    if salvaged.keys_of_backup && is_sealed_otherwise(&new) {
         return Err(SalvageError::OtherStore);
     }
-    let damaged = salvaged.damaged_volumes();
-    let mut lists = SalvagedLists::of(&opened, damaged.contains(&BASE) || !salvaged.journal.is_empty())?;
+    let mut begun = BegunSalvage { new, damaged: salvaged.damaged_volumes(), salvaged };
+    let mut lists = SalvagedLists::of(&begun)?;
     if let Some(restored) = &restored {
         tell(PhaseProgress::begins("reading the backup's records", None));
         lists.note_backup(restored)?;
-        let old = &restored.opened.records;
-        Rescue::new(old, &mut opened, &damaged, salvaged.keys_of_backup)?
-            .all(lists.may_lack, &mut salvaged)?;
+        Rescue::new(&restored.opened.records, &mut begun)?.all(lists.may_lack)?;
     }
-    salvaged.may_lack_unknown = damaged.contains(&BASE) && restored.is_none();
+    begun.salvaged.may_lack_unknown = begun.damaged.contains(&BASE) && restored.is_none();
     drop(restored);
     tell(PhaseProgress::begins("reading every record", None));
-    leave_out_what_is_broken(&mut opened, &mut salvaged)?;
-    find_what_is_missing(&opened, &damaged, &mut salvaged)?;
-    lists.mark(&mut opened, &mut salvaged)?;
-    record_in_audit(&mut opened, damaged.contains(&BASE), who, &mut salvaged)?;
-    salvaged.report = place.finish_with(opened)?;
-    Ok(salvaged)
+    begun.leave_out_what_is_broken()?;
+    begun.find_what_is_missing()?;
+    lists.mark(&mut begun)?;
+    begun.record_in_audit(who)?;
+    begun.salvaged.report = place.finish_with(begun.new)?;
+    Ok(begun.salvaged)
 }
 
 fn keys_of(store: &Path, master: &MasterKey) -> Result<Option<Vec<u8>>, SalvageError> {
@@ -211,38 +204,27 @@ fn is_sealed_otherwise(new: &OpenedFiles) -> bool {
     records.peek().is_some() && records.all(|record| record.is_err())
 }
 
-fn leave_out_what_is_broken(new: &mut OpenedFiles, salvaged: &mut Salvaged) -> Result<(), StoreError> {
-    let records = Arc::clone(&new.records);
-    let volumes = records.volumes();
-    for number in volumes.numbers() {
-        let within = VolumeWithBase { volumes, number };
-        let mut removed = Vec::new();
-        for entry in records.walk_volume(number, &Bound::Unbounded)? {
-            let (sled_key, _) = entry?;
-            let Some((tree, key)) = Tree::split(&sled_key) else { continue };
-            if read_record(&within, records.sealing(), tree, key)?.is_err() {
-                salvaged.note_lost(tree, key);
-                removed.push(RecordChange { volume: number, key: sled_key, value: None });
-            }
-        }
-        new.committer.writer.write_as_is(removed).map_err(StoreError::Disk)?;
-    }
-    Ok(())
+/// The new store, and what is known of the old one.
+struct BegunSalvage {
+    new: OpenedFiles,
+    /// The damaged volumes of the old store.
+    damaged: BTreeSet<Number>,
+    salvaged: Salvaged,
 }
 
 struct SalvagedLists {
     may_lack: bool,
-    marked: Option<SuppressionList>,
+    /// The time that an earlier salvage has marked them with.
+    marked_ms: Option<i64>,
     /// The time until which the backup has them, if it has them completely.
     whole_until_ms: Option<i64>,
 }
 
 impl SalvagedLists {
-    fn of(new: &OpenedFiles, is_damaged: bool) -> Result<Self, StoreError> {
-        let marked = mark_of(&new.records).unwrap_or_default();
-        let was_lacking = marked.as_ref().is_some_and(|list| list.updated_at == 0);
-        let may_lack = is_damaged || was_lacking || !are_readable(&new.records)?;
-        Ok(Self { may_lack, marked, whole_until_ms: None })
+    fn of(BegunSalvage { new, damaged, salvaged }: &BegunSalvage) -> Result<Self, StoreError> {
+        let marked_ms = mark_of(&new.records).unwrap_or_default();
+        let is_damaged = damaged.contains(&BASE) || !salvaged.journal.is_empty() || marked_ms == Some(0);
+        Ok(Self { may_lack: is_damaged || !are_readable(&new.records)?, marked_ms, whole_until_ms: None })
     }
 
     fn note_backup(&mut self, backup: &Restored) -> Result<(), StoreError> {
@@ -250,27 +232,27 @@ impl SalvagedLists {
         let mark = mark_of(records)?;
         if backup.is_whole && are_readable(records)? {
             // The backup of a salvaged store is only as complete as that store was.
-            let until = mark.map_or(backup.begun_at, |list| list.updated_at);
-            self.whole_until_ms = Some(until).filter(|until| *until > 0);
+            self.whole_until_ms = Some(mark.unwrap_or(backup.begun_at)).filter(|until| *until > 0);
         }
         Ok(())
     }
 
-    fn mark(&self, new: &mut OpenedFiles, salvaged: &mut Salvaged) -> Result<(), StoreError> {
-        let mut until = self.marked.as_ref().map(|list| list.updated_at);
+    fn mark(&self, begun: &mut BegunSalvage) -> Result<(), StoreError> {
+        let mut until = self.marked_ms;
         if self.may_lack {
             until = Some(self.whole_until_ms.unwrap_or(0));
             let (key, list) = suppressions::salvaged(Utc::now().timestamp_millis(), self.whole_until_ms);
-            new.committer.execute_all(&[Commit::new().put(Tree::Suppressions, key, list)])?;
+            begun.new.committer.execute_all(&[Commit::new().put(Tree::Suppressions, key, list)])?;
         }
-        salvaged.doubt = until.map(SuppressionDoubt::of_time);
+        begun.salvaged.doubt = until.map(SuppressionDoubt::of_time);
         Ok(())
     }
 }
 
-fn mark_of(records: &StoredRecords) -> ReadResult<Option<SuppressionList>> {
+fn mark_of(records: &StoredRecords) -> ReadResult<Option<i64>> {
     let mark = records.get(Tree::Suppressions, &suppressions::salvaged(0, None).0)?;
-    Ok(mark.and_then(|kept| codec::decode_json(&kept).ok()))
+    let list = mark.and_then(|kept| codec::decode_json(&kept).ok());
+    Ok(list.map(|list: SuppressionList| list.updated_at))
 }
 
 fn are_readable(records: &Arc<StoredRecords>) -> Result<bool, StoreError> {
@@ -283,75 +265,92 @@ fn are_readable(records: &Arc<StoredRecords>) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Appends a record of the salvage to the audit log if any of it may be lost. It names the gaps.
-fn record_in_audit(
-    new: &mut OpenedFiles,
-    is_damaged: bool,
-    who: &str,
-    salvaged: &mut Salvaged,
-) -> Result<(), StoreError> {
-    let records = &new.records;
-    let anchor = records.get(Tree::Audit, audit::ANCHOR)?.and_then(|kept| codec::decode_json(&kept).ok());
-    let gone = anchor.as_ref().map_or(0, |anchor: &AuditHead| anchor.number);
-    let mut chain = Chain::behind(anchor);
-    let mut commit = Commit::new();
-    let mut last = None;
-    for record in records.scan(Tree::Audit, audit::RECORDS) {
-        let (place, payload) = record?;
-        // It had been removed, and the record of that is lost.
-        if audit::number(&place) <= gone {
-            commit = commit.remove(Tree::Audit, place);
-            continue;
+impl BegunSalvage {
+    fn leave_out_what_is_broken(&mut self) -> Result<(), StoreError> {
+        let records = Arc::clone(&self.new.records);
+        let volumes = records.volumes();
+        for number in volumes.numbers() {
+            let within = volumes.with_base(number);
+            let mut removed = Vec::new();
+            for entry in records.walk_volume(number, &Bound::Unbounded)? {
+                let (sled_key, _) = entry?;
+                let Some((tree, key)) = Tree::split(&sled_key) else { continue };
+                if records.sealing().read(&within, tree, key)?.is_err() {
+                    self.salvaged.note_lost(tree, key);
+                    removed.push(RecordChange { volume: number, key: sled_key, value: None });
+                }
+            }
+            self.new.committer.writer.write_as_is(removed).map_err(StoreError::Disk)?;
         }
-        chain.take(&place, &payload, codec::decode_json(&payload).ok());
-        last = Some((place, payload));
+        Ok(())
     }
-    let gaps: Vec<AuditGap> = chain.unnamed().collect();
-    if !is_damaged && gaps.is_empty() && salvaged.journal.is_empty() && commit.writes.is_empty() {
-        return Ok(());
-    }
-    let reason =
-        "the store was damaged; audit records may be missing at the gaps and after the last one before this";
-    let (key, record) = audit::salvage_record(last.as_ref(), who, reason, gaps.clone());
-    salvaged.audit_gaps = gaps;
-    new.committer.execute_all(&[commit.put(Tree::Audit, key, record)])
-}
 
-/// Finds leads with a data key and no record, and missing rate tables of leads, in damaged volumes.
-fn find_what_is_missing(
-    new: &OpenedFiles,
-    damaged: &BTreeSet<Number>,
-    salvaged: &mut Salvaged,
-) -> Result<(), StoreError> {
-    if damaged.is_empty() {
-        return Ok(());
-    }
-    let records = &new.records;
-    let numbers: BTreeSet<Number> = records.volumes().numbers().into_iter().collect();
-    for found in records.data_keys(&[], &[]) {
-        let Some((lead, kept)) = found? else { continue };
-        let volume = data_key::volume_of(&kept);
-        let is_gone = damaged.contains(&volume) || !numbers.contains(&volume);
-        let may_be_lost = is_gone && !data_key::is_destroyed(&kept);
-        if may_be_lost && records.get(Tree::Leads, lead.as_bytes())?.is_none() {
-            salvaged.note_lost(Tree::Leads, lead.as_bytes());
+    /// Appends a record of the salvage to the audit log if any of it may be lost. It names the gaps.
+    fn record_in_audit(&mut self, who: &str) -> Result<(), StoreError> {
+        let records = &self.new.records;
+        let anchor = anchor(records)?;
+        let gone = anchor.as_ref().map_or(0, |anchor| anchor.number);
+        let mut chain = Chain::behind(anchor);
+        let mut commit = Commit::new();
+        let mut last = None;
+        for record in records.scan(Tree::Audit, audit::RECORDS) {
+            let (place, payload) = record?;
+            // It had been removed, and the record of that is lost.
+            if audit::number(&place) <= gone {
+                commit = commit.remove(Tree::Audit, place);
+                continue;
+            }
+            chain.take(&place, &payload, codec::decode_json(&payload).ok());
+            last = Some((place, payload));
         }
+        let gaps: Vec<AuditGap> = chain.unnamed().collect();
+        let is_damaged = self.damaged.contains(&BASE) || !self.salvaged.journal.is_empty();
+        if !is_damaged && gaps.is_empty() && commit.writes.is_empty() {
+            return Ok(());
+        }
+        let (key, record) = audit::salvage_record(last, who, gaps.clone());
+        self.salvaged.audit_gaps = gaps;
+        self.new.committer.execute_all(&[commit.put(Tree::Audit, key, record)])
     }
-    for tree in [Tree::Leads, Tree::LeadTables] {
-        for record in records.scan(tree, &[]) {
-            let (key, payload) = record?;
-            let table = match tree {
-                Tree::Leads => LeadRecord::first_table_in(&payload),
-                _ => key.get(16..32).and_then(|table| Uuid::from_slice(table).ok()),
-            };
-            if let Some(table) = table
-                && records.get(Tree::RateTables, table.as_bytes())?.is_none()
-            {
-                salvaged.note_lost(Tree::RateTables, table.as_bytes());
+
+    /// Finds leads with a data key and no record, and missing rate tables of leads, in damaged volumes.
+    fn find_what_is_missing(&mut self) -> Result<(), StoreError> {
+        if self.damaged.is_empty() {
+            return Ok(());
+        }
+        let records = &self.new.records;
+        let numbers: BTreeSet<Number> = records.volumes().numbers().into_iter().collect();
+        for found in records.data_keys(&[], &[]) {
+            let Some((lead, kept)) = found? else { continue };
+            let volume = data_key::volume_of(&kept);
+            let is_gone = self.damaged.contains(&volume) || !numbers.contains(&volume);
+            let may_be_lost = is_gone && !data_key::is_destroyed(&kept);
+            if may_be_lost && records.get(Tree::Leads, lead.as_bytes())?.is_none() {
+                self.salvaged.note_lost(Tree::Leads, lead.as_bytes());
             }
         }
+        for tree in [Tree::Leads, Tree::LeadTables] {
+            for record in records.scan(tree, &[]) {
+                let (key, payload) = record?;
+                let table = match tree {
+                    Tree::Leads => LeadRecord::first_table_in(&payload),
+                    _ => key.get(16..32).and_then(|table| Uuid::from_slice(table).ok()),
+                };
+                if let Some(table) = table
+                    && records.get(Tree::RateTables, table.as_bytes())?.is_none()
+                {
+                    self.salvaged.note_lost(Tree::RateTables, table.as_bytes());
+                }
+            }
+        }
+        Ok(())
     }
-    Ok(())
+}
+
+/// The last removed record of the audit log; `None` if there is none that can be read.
+fn anchor(records: &StoredRecords) -> Result<Option<AuditHead>, StoreError> {
+    let kept = unless_broken(records.get(Tree::Audit, audit::ANCHOR))?;
+    Ok(kept.and_then(|kept| codec::decode_json(&kept).ok()))
 }
 
 impl Salvaged {

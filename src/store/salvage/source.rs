@@ -5,19 +5,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::super::beside::NewFiles;
-use super::super::changes::RecordChange;
-use super::super::damage::{DamageKind, FileDamage};
-use super::super::damages::Damages;
-use super::super::disk::DiskError;
-use super::super::error::{StoreError, io_error};
-use super::super::open;
-use super::super::progress::{PhaseProgress, ProgressCallback};
 use super::super::record_file::{self, FileEntry};
 use super::super::recovery::{RecoveryState, VolumeTail};
-use super::super::volume_number::{Number, directory_of};
 use super::super::volumes::files::VolumeFiles;
 use super::super::volumes::volume::for_each_entry;
 use super::Salvaged;
+use crate::{
+    DamageKind, Damages, DiskError, FileDamage, PhaseProgress, ProgressCallback, RecordChange, StoreError,
+    directory_of, io_error, open,
+};
 
 const AT_ONCE: u32 = 1024 * 1024;
 
@@ -69,27 +65,18 @@ impl SalvageSource {
             let since = self.known.since.get(&volume.number);
             tails.insert(volume.number, VolumeTail::of(&from, &self.known.looked, since).map_err(io)?);
         }
-        let journal =
-            self.copy_journal(&mut new, tails).map_err(|DiskError(reason)| StoreError::Disk(reason))?;
-        new.list(&volumes.iter().map(|volume| (volume.number, volume.begins)).collect()).map_err(io)?;
-        Ok(Salvaged { damages: self.damages(), journal, ..Salvaged::default() })
-    }
-
-    fn copy_journal(
-        &self,
-        new: &mut NewFiles,
-        mut tails: BTreeMap<Number, VolumeTail>,
-    ) -> Result<Vec<String>, DiskError> {
-        let mut damaged = Vec::new();
+        let mut journal = Vec::new();
         let is_damaged = |file: &Path, _| {
-            damaged.push(file.file_name().unwrap_or_default().to_string_lossy().into_owned());
+            journal.push(file.file_name().unwrap_or_default().to_string_lossy().into_owned());
         };
-        self.known.replay.read(is_damaged, |mut changes| {
+        let copied = self.known.replay.read(is_damaged, |mut changes| {
             // The entry is already there, or its volume was dropped.
             changes.retain(|change| tails.get_mut(&change.volume).is_some_and(|tail| !tail.has(change)));
             Ok(new.append(changes)?)
-        })?;
-        Ok(damaged)
+        });
+        copied.map_err(|DiskError(reason)| StoreError::Disk(reason))?;
+        new.list(&volumes.iter().map(|volume| (volume.number, volume.begins)).collect()).map_err(io)?;
+        Ok(Salvaged { damages: self.damages(), journal, ..Salvaged::default() })
     }
 
     /// The damage. A tail torn by a power cut does not count if the journal has all of it.

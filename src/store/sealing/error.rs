@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::super::space::unusable;
-use super::master_key::MasterKeyError;
+use super::master_key::{MasterKeyError, OtherMasterKey};
 
 /// How a master key is configured.
 pub const GIVE: &str = "give it as `store.master_key_file`, as OFFERD_MASTER_KEY or as the systemd credential \
@@ -24,18 +24,9 @@ pub enum SealingError {
         /// The id of the required master key.
         sealed_with: String,
     },
-    /// Another master key is configured.
-    #[error("`{path}` needs master key {sealed_with}, but {place} holds {given}: {GIVE}", GIVE = GIVE)]
-    WrongMasterKey {
-        /// The file of the store's keys.
-        path: PathBuf,
-        /// The id of the required master key.
-        sealed_with: String,
-        /// The id of the configured one.
-        given: String,
-        /// Where it was found.
-        place: String,
-    },
+    /// Another master key is configured than the one for this file of the store's keys.
+    #[error("`{0}` needs master key {1}: {GIVE}", GIVE = GIVE)]
+    WrongMasterKey(PathBuf, OtherMasterKey),
     /// The store has records, but the file of its keys is gone.
     #[error(
         "`{0}` is missing, and without it no personal data can be read: restore it from a backup with \

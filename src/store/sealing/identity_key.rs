@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::key::{KEY_LEN, SealKey};
 
-/// The company of keys that seal payloads with a TTL of their own (`registry::terms`).
+/// The company of keys that seal payloads with a TTL of their own ([`Store::seal_for`](crate::Store::seal_for)).
 pub(crate) const TERMS: Uuid = Uuid::max();
 
 /// The company of keys that hash contacts (`registry::contacts`).

@@ -3,7 +3,7 @@
 //! ```text
 //! store's own key (32)  blinding key (32)
 //! count u32 BE  { slot u16 BE  generation u32 BE  wrapping key (32) }…
-//! count u32 BE  identity key…  passing key…
+//! count u32 BE  identity key…  { id (16)  key of ephemeral records (32) }…
 //! ```
 
 use uuid::Uuid;
@@ -11,10 +11,30 @@ use zeroize::Zeroizing;
 
 use super::identity_key::{self, IdentityKey};
 use super::key::{KEY_LEN, SealKey};
-use super::passing_key::{self, EphemeralKey};
 use super::slots::{SLOTS, Slots};
 
 const ENTRY: usize = 2 + 4 + KEY_LEN;
+const EPHEMERAL_ENTRY: usize = 16 + KEY_LEN;
+
+/// A key of ephemeral records: a new one reseals the records still wanted, and the old one is destroyed.
+#[derive(Clone)]
+pub(crate) struct EphemeralKey {
+    /// Unique; precedes the payloads sealed with the key.
+    pub(crate) id: Uuid,
+    pub(crate) key: SealKey,
+}
+
+impl EphemeralKey {
+    fn push(&self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(self.id.as_bytes());
+        bytes.extend_from_slice(self.key.bytes());
+    }
+
+    fn parse(entry: &[u8]) -> Option<Self> {
+        let (id, key) = entry.split_first_chunk()?;
+        Some(Self { id: Uuid::from_bytes(*id), key: SealKey::of_bytes(key)? })
+    }
+}
 
 #[derive(Clone)]
 pub(crate) struct WrappingKey {
@@ -113,7 +133,7 @@ impl KeyRing {
 
     /// Begins a key of ephemeral records, which seals from now on.
     pub(crate) fn begin_passing(&mut self) {
-        self.passing.push(EphemeralKey::random());
+        self.passing.push(EphemeralKey { id: offerd_base::ids::random(), key: SealKey::random() });
     }
 
     /// Destroys every key of ephemeral records except the one that seals.
@@ -133,7 +153,7 @@ impl KeyRing {
         let entries: usize = self.wrapping.iter().map(Vec::len).sum();
         // Allocated once: a reallocation would leave a copy of the keys in memory.
         let identities = self.identities.len();
-        let timed = identities * identity_key::ENTRY + self.passing.len() * passing_key::ENTRY;
+        let timed = identities * identity_key::ENTRY + self.passing.len() * EPHEMERAL_ENTRY;
         let length = 2 * KEY_LEN + 4 + entries * ENTRY + 4 + timed;
         let mut bytes = Zeroizing::new(Vec::with_capacity(length));
         bytes.extend_from_slice(self.own.bytes());
@@ -162,7 +182,7 @@ impl KeyRing {
         let blinding = SealKey::of_bytes(blinding)?;
         let identities =
             identities.chunks(identity_key::ENTRY).map(IdentityKey::parse).collect::<Option<_>>()?;
-        let passing = passing.chunks(passing_key::ENTRY).map(EphemeralKey::parse).collect::<Option<_>>()?;
+        let passing = passing.chunks(EPHEMERAL_ENTRY).map(EphemeralKey::parse).collect::<Option<_>>()?;
         let (own, wrapping) = (SealKey::of_bytes(own)?, read_wrapping(wrapping)?);
         Some(Self { own, slots: Slots::keyed(&blinding), blinding, wrapping, identities, passing })
     }

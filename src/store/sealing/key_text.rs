@@ -30,12 +30,7 @@ pub(crate) fn opened(path: &Path, master: &MasterKey, text: &[u8]) -> Result<Key
     let Some(ring) = ring else {
         return Err(match id == master.id() {
             true => SealingError::Damaged(path.to_owned()),
-            false => SealingError::WrongMasterKey {
-                path: path.to_owned(),
-                sealed_with: id,
-                given: master.id(),
-                place: master.place().to_owned(),
-            },
+            false => SealingError::WrongMasterKey(path.to_owned(), master.instead_of(id)),
         });
     };
     KeyRing::of_bytes(&ring).ok_or_else(|| SealingError::Damaged(path.to_owned()))

@@ -11,8 +11,7 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use super::key::{KEY_LEN, SealKey};
-use crate::disk;
-use crate::space::unusable;
+use crate::{disk, unusable};
 use offerd_base::regular_file;
 
 /// The environment variable that may hold the key itself.
@@ -28,6 +27,15 @@ const FILE_BYTES_MAX: u64 = 4096;
 #[derive(Clone)]
 pub struct MasterKey {
     pub(crate) key: SealKey,
+    place: String,
+}
+
+/// The ids of the required master key and of the configured one, with the place of the latter.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{sealed_with}, but {place} holds {given}")]
+pub struct OtherMasterKey {
+    sealed_with: String,
+    given: String,
     place: String,
 }
 
@@ -157,6 +165,11 @@ impl MasterKey {
     /// Where it was found, for messages.
     pub fn place(&self) -> &str {
         &self.place
+    }
+
+    /// For data that another master key seals.
+    pub(crate) fn instead_of(&self, sealed_with: String) -> OtherMasterKey {
+        OtherMasterKey { sealed_with, given: self.id(), place: self.place.clone() }
     }
 
     pub(crate) fn open(&self, context: &[u8], sealed: &[u8]) -> Option<SealKey> {

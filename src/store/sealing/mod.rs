@@ -5,7 +5,7 @@
 //!   └ keys     the file `keys`: the store's own key, a blinding key, 1024 wrapping keys, the identity keys
 //!       └ data keys    the tree `lead_keys`: one per lead, sealed by the wrapping key of its slot
 //!           └ records  of the trees that are sealed by lead (`TREES`), each preceded by its lead
-//!       └ keys     also the keys of ephemeral records (`passing_key`), which backups leave out
+//!       └ keys     also the keys of ephemeral records (`key_ring`), which backups leave out
 //! ```
 //!
 //! The writer seals and the readers open, so nothing bypasses it: a record of a sealed tree without a lead is
@@ -28,10 +28,10 @@ pub(super) mod key_place;
 pub(super) mod key_ring;
 pub(super) mod key_text;
 pub(super) mod master_key;
-pub(super) mod passing_key;
 pub(super) mod slots;
 
 use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 
 use hmac::{Hmac, KeyInit, Mac};
 use parking_lot::{Mutex, RwLock};
@@ -43,35 +43,31 @@ pub use self::error::{GIVE, SealingError};
 use self::identity_key::{IdentityKey, TERMS};
 use self::key::{SEAL_LEN, SealKey};
 use self::key_place::KeyPlace;
-use self::key_ring::KeyRing;
+use self::key_ring::{EphemeralKey, KeyRing};
 pub(super) use self::master_key::kept_beside;
-pub use self::master_key::{MasterKey, MasterKeyError};
-use self::passing_key::EphemeralKey;
+pub use self::master_key::{MasterKey, MasterKeyError, OtherMasterKey};
 use self::slots::Slots;
 use super::commit::KeyDestruction;
-use super::disk::DiskResult;
-use super::frame::{OVERHEAD, Reason};
-use super::raw::{RawValues, read_clear};
-use super::trees::{Seal, Tree};
-use super::volume_number::{BASE, Number};
+use super::frame::OVERHEAD;
+use super::raw::{RawRecord, RawValues, read_clear};
+use crate::{BASE, BrokenRecord, DiskResult, Number, Reason, Seal, Tree};
 
 const OWNER_LEN: usize = 16;
 
 const _: () = assert!(OVERHEAD == OWNER_LEN + SEAL_LEN, "a frame has room for what sealing adds");
 
 /// The data key that opened the previous record: records of one lead often lie together.
-#[derive(Default)]
-pub(super) struct LastKey(Option<(Uuid, SealKey)>);
+pub(super) type LastKey = Option<(Uuid, SealKey)>;
 
 /// The identity of a store with sealed keys. Its copies share it, and erasures do not change it.
 pub(super) fn id_of(text: &[u8], master: &MasterKey) -> Result<[u8; 32], SealingError> {
-    let ring = key_text::opened(std::path::Path::new("keys"), master, text)?;
+    let ring = key_text::opened(Path::new("keys"), master, text)?;
     Ok(blind(&ring, "store", b"id"))
 }
 
 /// Whether an erasure was interrupted; the next start finishes it.
 pub(super) fn is_unfinished(text: &[u8], master: &MasterKey) -> Result<bool, SealingError> {
-    let ring = key_text::opened(std::path::Path::new("keys"), master, text)?;
+    let ring = key_text::opened(Path::new("keys"), master, text)?;
     Ok(!ring.unfinished().is_empty())
 }
 
@@ -83,6 +79,9 @@ fn blind(ring: &KeyRing, purpose: &str, text: &[u8]) -> [u8; 32] {
     hmac.update(text);
     hmac.finalize().into_bytes().into()
 }
+
+/// What opening a record gives; the outer error is the disk's.
+type Unsealed<T> = DiskResult<Result<Option<T>, Reason>>;
 
 pub(super) struct Sealing {
     place: Box<dyn KeyPlace>,
@@ -97,32 +96,37 @@ impl Sealing {
     pub(super) fn open(
         place: Box<dyn KeyPlace>,
         master: Option<MasterKey>,
-        store: &std::path::Path,
+        store: &Path,
         new: bool,
     ) -> Result<Self, SealingError> {
-        let (master, ring) = match (master, place.exists()?) {
-            (Some(master), true) => {
-                let ring = place.open(&master)?;
-                (master, ring)
-            }
-            (None, true) => {
+        let is_there = place.exists()?;
+        let master = match master {
+            _ if !is_there && !new => return Err(SealingError::NoKeys(place.path().to_owned())),
+            Some(master) => master,
+            None if is_there => {
                 let sealed_with = place.sealed_with()?;
                 return Err(SealingError::NoMasterKey { path: place.path().to_owned(), sealed_with });
             }
-            (_, false) if !new => return Err(SealingError::NoKeys(place.path().to_owned())),
-            (given, false) => {
-                let made = || MasterKey::create_beside(store).map_err(SealingError::MasterKey);
-                let master = given.map_or_else(made, Ok)?;
-                let ring = place.create(&master)?;
-                (master, ring)
-            }
+            None => MasterKey::create_beside(store).map_err(SealingError::MasterKey)?,
         };
+        let ring = if is_there { place.open(&master) } else { place.create(&master) }?;
         let slots = ring.slots.clone();
         Ok(Self { place, slots, ring: RwLock::new(ring), master: Mutex::new(master) })
     }
 
     pub(super) fn blind(&self, purpose: &str, text: &[u8]) -> [u8; 32] {
         blind(&self.ring.read(), purpose, text)
+    }
+
+    /// Reads one record, and opens it if it is sealed. The outer error is the engine's.
+    pub(super) fn read(&self, from: &impl RawValues, tree: Tree, key: &[u8]) -> DiskResult<RawRecord> {
+        match read_clear(from, tree, key)? {
+            Ok(Some(payload)) => {
+                let opened = self.opened(from, tree, key, &payload, &mut LastKey::default())?;
+                Ok(opened.map_err(|reason| BrokenRecord::new(tree, key, reason)))
+            }
+            other => Ok(other),
+        }
     }
 
     /// The plain payload of a stored one; `None` if its lead is erased. The outer error is the disk's.
@@ -133,7 +137,7 @@ impl Sealing {
         key: &[u8],
         stored: &[u8],
         last: &mut LastKey,
-    ) -> DiskResult<Result<Option<Vec<u8>>, Reason>> {
+    ) -> Unsealed<Vec<u8>> {
         let seal = tree.row().seal;
         if seal == Seal::Open {
             return Ok(Ok(Some(stored.to_vec())));
@@ -150,22 +154,18 @@ impl Sealing {
             Seal::Passing => return Ok(self.passing(owner).map_or(Ok(None), |with| opened(&with.key))),
             Seal::Open | Seal::Lead => {}
         }
-        if let Some((_, data_key)) = last.0.as_ref().filter(|(of, _)| *of == owner) {
+        if let Some((_, data_key)) = last.as_ref().filter(|(of, _)| *of == owner) {
             return Ok(opened(data_key));
         }
         Ok(match self.data_key(from, owner)? {
-            Ok(Some(DataKey::Kept(data_key))) => opened(&last.0.insert((owner, data_key)).1),
+            Ok(Some(DataKey::Kept(data_key))) => opened(&last.insert((owner, data_key)).1),
             Ok(Some(DataKey::Destroyed)) => Ok(None),
             Ok(None) | Err(_) => Err(Reason::DataKey),
         })
     }
 
     /// The data key of a lead; `None` if there never was one. The outer error is the disk's.
-    pub(super) fn data_key(
-        &self,
-        from: &(impl RawValues + ?Sized),
-        lead: Uuid,
-    ) -> DiskResult<Result<Option<DataKey>, Reason>> {
+    pub(super) fn data_key(&self, from: &(impl RawValues + ?Sized), lead: Uuid) -> Unsealed<DataKey> {
         let place = self.slots.place(lead);
         let (mut read, mut is_settled) = (None, false);
         loop {
@@ -295,25 +295,16 @@ impl Sealing {
                 }
                 _ => data_key::volume_of(&kept),
             };
-            let destroyed_ms = data_key::destroyed_at(&kept);
-            let is_forgotten = match without {
-                KeyDestruction::Volume(dropped, _) => {
-                    destroyed_ms.is_some() && (BASE + 1..*dropped).contains(&volume)
+            let destroyed_now = match (without, data_key::destroyed_at(&kept)) {
+                (KeyDestruction::Volume(dropped, _), Some(_)) if (BASE + 1..*dropped).contains(&volume) => {
+                    return Some((lead, None));
                 }
-                KeyDestruction::Before(expiry) => {
-                    destroyed_ms.is_some_and(|at_ms| at_ms < expiry.forgotten_ms)
+                (KeyDestruction::Before(expiry), Some(at_ms)) if at_ms < expiry.forgotten_ms => {
+                    return Some((lead, None));
                 }
-                KeyDestruction::Nothing | KeyDestruction::Leads(..) => false,
-            };
-            if is_forgotten {
-                return Some((lead, None));
-            }
-            let destroyed_now = match without {
-                KeyDestruction::Leads(erased, at_ms) if erased.contains(&lead) => Some(*at_ms),
-                KeyDestruction::Volume(dropped, at_ms) if volume == *dropped => Some(*at_ms),
-                KeyDestruction::Before(expiry) if destroyed_ms.is_none() && volume < expiry.before => {
-                    Some(expiry.at_ms)
-                }
+                (KeyDestruction::Leads(erased, at_ms), _) if erased.contains(&lead) => Some(*at_ms),
+                (KeyDestruction::Volume(dropped, at_ms), _) if volume == *dropped => Some(*at_ms),
+                (KeyDestruction::Before(expiry), None) if volume < expiry.before => Some(expiry.at_ms),
                 _ => None,
             };
             let kept = match (destroyed_now, data_key::unwrap(&ring, lead, &kept)) {

@@ -53,7 +53,7 @@ fn inline(directory: &Directory) -> Store {
 
 impl StoreInner {
     pub(crate) fn records(&self) -> &Arc<StoredRecords> {
-        &self.files().expect("a store in files").records
+        &self.files.as_ref().expect("a store in files").records
     }
 }
 

@@ -2,11 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::super::damages::Damages;
-use super::super::disk::DiskResult;
 use super::super::frame::hash;
 use super::super::record_file::{FileEntry, Locator, WalkItem};
 use super::volume::{Volume, for_each_entry};
+use crate::{Damages, DiskResult};
 
 /// Upper bound on keys missing from the index that one walk remembers, since a later entry may remove them.
 const PENDING: usize = if cfg!(test) { 8 } else { 2_000_000 };
@@ -17,11 +16,6 @@ const FINER: u64 = 8;
 /// A position in the files: the file, and the offset in it.
 type Offset = (u32, u64);
 
-struct FilePart {
-    nth: u64,
-    of: u64,
-}
-
 impl Volume {
     /// Reads all files, notes damage, and counts the records that the index misses. Writes may go on.
     pub(crate) fn unfound(&self, damages: &Damages) -> DiskResult<u64> {
@@ -29,7 +23,7 @@ impl Volume {
         let until = self.found_until();
         let mut of = 1;
         loop {
-            let parts = (0..of).map(|nth| self.unfound_in(&FilePart { nth, of }, until, damages));
+            let parts = (0..of).map(|nth| self.unfound_in((nth, of), until, damages));
             if let Some(unfound) = parts.sum::<DiskResult<Option<u64>>>()? {
                 return Ok(unfound);
             }
@@ -38,13 +32,14 @@ impl Volume {
     }
 
     /// The count for one partition of the keys; `None` if it has too many keys to remember.
-    fn unfound_in(&self, part: &FilePart, until: Offset, damages: &Damages) -> DiskResult<Option<u64>> {
+    fn unfound_in(&self, part: (u64, u64), until: Offset, damages: &Damages) -> DiskResult<Option<u64>> {
+        let (nth, of) = part;
         let mut outdated = 0;
         // Keys missing from the index: a later entry must remove them.
         let mut pending: HashSet<u64> = HashSet::new();
         for_each_entry(&self.files, damages, |FileEntry { locator, key, value }| {
             let hash = hash(&key);
-            if place(locator) >= until || hash % part.of != part.nth || pending.len() > PENDING {
+            if place(locator) >= until || hash % of != nth || pending.len() > PENDING {
                 return Ok(());
             }
             match self.index.get(&key)? {

@@ -7,13 +7,10 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-use super::super::changes::RecordChange;
-use super::super::damage::DamageKind;
-use super::super::damages::Damages;
-use super::super::disk;
 use super::super::manifest::VolumeRow;
 use super::super::record_file::{self, FileNumber, FileRow, Locator, RecordFile};
-use super::super::volume_number::{Number, directory_name, directory_of};
+use super::super::volume_number::directory_name;
+use crate::{DamageKind, Damages, Number, RecordChange, directory_of, disk};
 
 pub(crate) fn name(volume: Number, number: FileNumber) -> String {
     let path = record_file::path_of(directory_name(volume).as_ref(), number);

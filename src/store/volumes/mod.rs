@@ -20,7 +20,6 @@
 
 mod compare;
 pub(super) mod files;
-mod place;
 mod unreadable;
 pub(super) mod volume;
 
@@ -33,12 +32,12 @@ use std::{fs, io};
 use parking_lot::{Mutex, RwLock};
 
 use self::files::VolumeFiles;
-pub(super) use self::place::{place, span, time_ms};
 use self::volume::Volume;
 use super::changes::{RecordChange, by_volume};
 use super::damage::DamageKind;
 use super::damages::Damages;
 use super::disk::{self, DiskError, DiskResult};
+use super::engine::WriteFault;
 use super::index::IndexOptions;
 use super::journal::Position;
 use super::lock::Lock;
@@ -86,19 +85,6 @@ impl Appended {
     pub(super) fn find(&self) -> DiskResult<()> {
         self.volume.find(&self.changes, &self.locators)
     }
-}
-
-pub(super) enum ApplyError {
-    /// The append failed, and none was appended.
-    Append(io::Error),
-    /// An index failed, and lacks some of them.
-    Index(DiskError),
-}
-
-pub(super) enum VolumeState {
-    Open(Arc<Volume>),
-    Closed,
-    Dropped,
 }
 
 /// A volume on disk, opened at most once. Other volumes stay readable while it opens.
@@ -180,11 +166,10 @@ impl Volumes {
     /// Notes files of a volume that were deleted while open as damage, and returns the first; forgets the
     /// damage of those that are back.
     pub(super) fn note_gone(&self, number: Number) -> Option<String> {
-        let VolumeState::Open(volume) = self.standing(number) else { return None };
+        let volume = self.standing(number)??;
         let gone = volume.files.gone();
-        if matches!(self.standing(number), VolumeState::Dropped) {
-            return None;
-        }
+        // It may have been dropped meanwhile.
+        self.standing(number)?;
         for file in volume.files.all().iter().map(|file| volume.files.name(file.number)) {
             match gone.contains(&file) {
                 true => self.damages.note_of(Some(number), file, DamageKind::Missing),
@@ -259,15 +244,12 @@ impl Volumes {
         place.map_or(Ok(None), |place| self.opened(&place))
     }
 
-    pub(super) fn standing(&self, number: Number) -> VolumeState {
+    /// A volume if it is open; `Some(None)` if it is closed, `None` if it was dropped.
+    pub(super) fn standing(&self, number: Number) -> Option<Option<Arc<Volume>>> {
         if number == BASE {
-            return VolumeState::Open(Arc::clone(&self.base));
+            return Some(Some(Arc::clone(&self.base)));
         }
-        match self.dated.read().get(&number).map(|place| place.opened()) {
-            Some(Some(volume)) => VolumeState::Open(volume),
-            Some(None) => VolumeState::Closed,
-            None => VolumeState::Dropped,
-        }
+        self.dated.read().get(&number).map(|place| place.opened())
     }
 
     /// The record files of a volume with their names. Does not open a closed volume.
@@ -290,8 +272,16 @@ impl Volumes {
         closed.filter_map(open).collect()
     }
 
-    pub(super) fn raw(&self, number: Number, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
+    fn raw(&self, number: Number, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
         self.volume(number)?.map_or(Ok(None), |volume| volume.get(sled_key)?)
+    }
+
+    /// The records of a volume, with the base as fallback.
+    pub(super) fn with_base(&self, number: Number) -> impl Fn(&[u8]) -> DiskResult<Option<Vec<u8>>> {
+        move |sled_key| match self.raw(number, sled_key)? {
+            None if number != BASE => self.raw(BASE, sled_key),
+            raw => Ok(raw),
+        }
     }
 
     /// A volume, or `None` if it does not exist or cannot be opened; the latter is noted as damage.
@@ -364,21 +354,22 @@ impl Volumes {
         Ok(settled?)
     }
 
-    /// Appends changes, each to its volume. Makes nothing durable or [visible](Appended::find) yet.
-    pub(super) fn append(&self, changes: Vec<RecordChange>) -> Result<Vec<Appended>, ApplyError> {
+    /// Appends changes, each to its volume; after an error, none. Makes nothing durable or
+    /// [visible](Appended::find) yet.
+    pub(super) fn append(&self, changes: Vec<RecordChange>) -> Result<Vec<Appended>, WriteFault> {
         let mut appended: Vec<Appended> = Vec::new();
         for (number, changes) in by_volume(changes) {
             // A volume that does not exist was dropped.
-            let Some(volume) = self.volume(number).map_err(ApplyError::Index)? else { continue };
+            let Some(volume) = self.volume(number)? else { continue };
             match volume.files.append(&changes) {
                 Ok(locators) => appended.push(Appended { volume, changes, locators }),
                 Err(error) => {
                     for Appended { volume, locators, .. } in appended {
                         let end =
                             locators.first().map_or_else(|| volume.files.last().len(), |first| first.at);
-                        volume.files.last().cut(end).map_err(ApplyError::Append)?;
+                        volume.files.last().cut(end)?;
                     }
-                    return Err(ApplyError::Append(error));
+                    return Err(error.into());
                 }
             }
         }

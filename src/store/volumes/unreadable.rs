@@ -7,10 +7,9 @@ use std::{io, thread};
 
 use parking_lot::Mutex;
 
-use super::super::damage::DamageKind;
-use super::super::damages::Damages;
 use super::super::record_file::{FileNumber, Locator, RecordFile};
 use super::files::VolumeFiles;
+use crate::{DamageKind, Damages};
 
 /// Interval between attempts to read again.
 const TRIED_EVERY: Duration = Duration::from_secs(1);

@@ -6,17 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
-use super::super::changes::RecordChange;
-use super::super::damage::{DamageKind, FileDamage, Neighbour};
-use super::super::damages::Damages;
-use super::super::disk::{DiskError, DiskResult};
 use super::super::index::{IndexOptions, VolumeIndex};
 use super::super::record_file::{FileEntry, FileNumber, Locator, RecordFile, WalkItem};
-use super::super::trees::Tree;
-use super::super::volume_number::{Number, directory_name};
+use super::super::volume_number::directory_name;
 use super::files::VolumeFiles;
-use super::time_ms;
 use super::unreadable::UnreadableFiles;
+use crate::{DamageKind, Damages, DiskError, DiskResult, FileDamage, Neighbour, Number, RecordChange, Tree};
 
 /// Entries inserted into a new index at once, sorted by key.
 const AT_ONCE: usize = 128 * 1024;
@@ -235,5 +230,6 @@ pub(crate) fn note_damage<B>(
 fn neighbour(key: &[u8]) -> Neighbour {
     let tree = key.first().and_then(|prefix| Tree::of_prefix(*prefix));
     let rest = key.get(1..).unwrap_or_default();
-    Neighbour { tree, key: const_hex::encode(rest), at_ms: tree.and_then(|tree| time_ms(tree, rest)) }
+    let (prefix, at_ms) = (tree.map(|tree| tree.row().prefix), tree.and_then(|tree| tree.time_ms(rest)));
+    Neighbour { prefix, key: const_hex::encode(rest), at_ms }
 }

@@ -6,69 +6,65 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
-use serde::{Deserialize, Serialize};
 
 use super::ledger::{AlertLedger, ReceiverDeliveries};
 use super::receiver::{self, ReceiverTest};
 use super::rule::{AlertRule, Severity};
 use super::state::Alert;
 use offerd_base::config::AlertSettings;
+use offerd_model::record;
 use offerd_store::Store;
 
 /// A shared view of the alerts. On a follower it shows what the leader has last written. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct AlertBoard(Arc<Mutex<AlertLedger>>);
 
-/// The status of all alerts and receivers.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AlertsStatus {
-    /// The alerts: first the firing ones, most urgent and youngest first, then waiting ones, then ended ones.
-    pub alerts: Vec<AlertStatus>,
-    /// The receivers.
-    pub receivers: Vec<ReceiverStatus>,
-    /// Why alerts may be missing here: this node follows another one, and cannot read what that one wrote.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub doubt: Option<String>,
-}
+record! { plain
+    /// The status of all alerts and receivers.
+    AlertsStatus {
+        /// The alerts: first the firing ones, most urgent and youngest first, then waiting, then ended ones.
+        alerts: Vec<AlertStatus>,
+        /// The receivers.
+        receivers: Vec<ReceiverStatus>,
+        /// Why alerts may be missing here: this node follows another one, and cannot read what that one wrote.
+        doubt?: String,
+    }
 
-/// An alert, for people and for other programs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AlertStatus {
-    /// The name of its rule.
-    pub name: String,
-    /// Its urgency.
-    pub severity: Severity,
-    /// `firing`, `waiting` or `ended`.
-    pub state: String,
-    /// What happened.
-    pub summary: String,
-    /// The subject, by label.
-    pub labels: BTreeMap<String, String>,
-    /// When its condition began to hold, in Unix milliseconds.
-    pub since: i64,
-    /// When it fired.
-    pub fired: Option<i64>,
-    /// When it ended.
-    pub ended: Option<i64>,
-    /// The section of the handbook about it.
-    pub runbook: String,
-}
+    /// An alert, for people and for other programs.
+    AlertStatus {
+        /// The name of its rule.
+        name: String,
+        /// Its urgency.
+        severity: Severity,
+        /// `firing`, `waiting` or `ended`.
+        state: String,
+        /// What happened.
+        summary: String,
+        /// The subject, by label.
+        labels: BTreeMap<String, String>,
+        /// When its condition began to hold, in Unix milliseconds.
+        since: i64,
+        /// When it fired.
+        fired: Option<i64>,
+        /// When it ended.
+        ended: Option<i64>,
+        /// The section of the handbook about it.
+        runbook: String,
+    }
 
-/// The status of a receiver.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ReceiverStatus {
-    /// Its name.
-    pub name: String,
-    /// The host of a webhook, or the mail recipients.
-    pub place: String,
-    /// Messages that it has not accepted yet.
-    pub outstanding: usize,
-    /// The result of the last deliveries.
-    #[serde(flatten)]
-    pub told: ReceiverDeliveries,
+    /// The status of a receiver.
+    #[derive(Eq)]
+    ReceiverStatus {
+        /// Its name.
+        name: String,
+        /// The host of a webhook, or the mail recipients.
+        place: String,
+        /// Messages that it has not accepted yet.
+        outstanding: usize,
+        /// The result of the last deliveries.
+        #[serde(flatten)]
+        told: ReceiverDeliveries,
+    }
 }
 
 /// Why alerts may be missing on a follower, as a sentence.

@@ -65,7 +65,18 @@ impl EvaluationInput<'_> {
 impl AlertCondition {
     pub(super) fn look(&self, by: &[&str], seen: &mut Readings, at: &EvaluationInput) -> ConditionResults {
         match self {
-            Self::Level(metric, _, holds) => levels(metric, by, at, holds),
+            Self::Level(metric, _, holds) => {
+                let mut found = ConditionResults::new();
+                for (labels, value) in at.figures.each(metric) {
+                    let labels = chosen(labels, by);
+                    let holds = holds(value, &labels, at);
+                    let worst = found.entry(labels).or_insert((Some(holds), value));
+                    if holds && (worst.0 != Some(true) || value > worst.1) {
+                        *worst = (Some(true), value);
+                    }
+                }
+                found
+            }
             Self::Growth(metric, matcher, span, most) => {
                 seen.count(metric, *matcher, by, *span, at);
                 seen.grown(*span, at, |grown| grown / span.as_secs_f64() > *most)
@@ -84,24 +95,6 @@ impl AlertCondition {
             }
         }
     }
-}
-
-fn levels(
-    metric: &str,
-    by: &[&str],
-    at: &EvaluationInput,
-    holds: impl Fn(f64, &Labels, &EvaluationInput) -> bool,
-) -> ConditionResults {
-    let mut found = ConditionResults::new();
-    for (labels, value) in at.figures.each(metric) {
-        let labels = chosen(labels, by);
-        let holds = holds(value, &labels, at);
-        let worst = found.entry(labels).or_insert((Some(holds), value));
-        if holds && (worst.0 != Some(true) || value > worst.1) {
-            *worst = (Some(true), value);
-        }
-    }
-    found
 }
 
 fn chosen(labels: &[(String, String)], by: &[&str]) -> Labels {

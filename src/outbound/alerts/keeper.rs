@@ -18,8 +18,7 @@ use super::receiver::all;
 use super::rule::{AlertRule, RULES};
 use super::state::{Alert, AlertChange, ConditionEvaluation, fingerprint, next};
 use super::usual::AlertBaseline;
-use super::webhook::wire;
-use crate::outbox::Worker;
+use crate::outbox::{Worker, wire};
 use offerd_base::config::{AlertSettings, Settings};
 use offerd_base::telemetry::figures::MetricsSnapshot;
 use offerd_insight::nodes::NodeStatus;
@@ -66,7 +65,7 @@ impl AlertKeeper {
     ) -> Result<Worker, String> {
         let begun_ms = store.now_ms();
         Worker::start("alerts", move || {
-            let (usual, wire) = (AlertBaseline::load(&store, begun_ms), wire());
+            let (usual, wire) = (AlertBaseline::load(&store, begun_ms), wire(true));
             let (readings, under_way) = Default::default();
             let measure = Box::new(measure);
             Self { store, board, settings, measure, wire, readings, usual, begun_ms, under_way }.keep()
@@ -211,7 +210,7 @@ impl AlertKeeper {
         }
         let mut ledger = self.board.ledger();
         let error = told.as_ref().err().map(String::as_str);
-        ledger.settle(&name, &numbers, error, settings, self.store.now_ms());
+        ledger.settle((&name, &numbers, error), settings, self.store.now_ms());
         ledger.measure();
     }
 

@@ -184,14 +184,14 @@ impl AlertLedger {
         waiting.filter_map(|queue| Some(queue.messages.front()?.1.next_ms)).min()
     }
 
+    /// Records how a delivery ended: to a receiver, of these messages, with an error.
     pub(super) fn settle(
         &mut self,
-        name: &str,
-        numbers: &[u64],
-        error: Option<&str>,
+        ended: (&str, &[u64], Option<&str>),
         settings: &AlertSettings,
         now_ms: i64,
     ) {
+        let (name, numbers, error) = ended;
         let Some(queue) = self.queues.get_mut(name) else { return };
         queue.busy = false;
         let give_up_ms = settings.give_up_after.as_millis() as i64;

@@ -7,7 +7,7 @@ use super::message::{AlertMessage, MessageBatch};
 use super::rule::AlertRule;
 use super::state::{Alert, AlertChange};
 use super::{mail, webhook};
-use crate::outbox::{SigningKey, secret};
+use crate::outbox::{SigningKey, secret, wire};
 use offerd_base::config::{AlertSettings, MailSettings, SecretPlace, WebhookSettings};
 use offerd_base::declaration::{did_you_mean, nearest, quoted};
 use offerd_wire::Wire;
@@ -124,7 +124,7 @@ pub async fn try_out(settings: &AlertSettings, only: Option<&str>, now_ms: i64) 
     let alert = Alert { fired_ms: Some(now_ms), ..begun };
     let message = AlertMessage::of(AlertChange::Fired, &alert, now_ms);
     let mut tried = Vec::new();
-    let wire = webhook::wire();
+    let wire = wire(true);
     for one in all(settings).into_iter().filter(|one| only.is_none_or(|name| name == one.name())) {
         let batch = MessageBatch::to(one.name(), vec![message.clone()], settings);
         let error = one.tell(&wire, &batch).await.unwrap_or_else(Some);

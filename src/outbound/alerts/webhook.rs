@@ -13,10 +13,6 @@ use offerd_wire::{Call, CallError, EndpointRules, Pool, PoolRules, Wire};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-pub(super) fn wire() -> Wire {
-    outbox::wire(true)
-}
-
 /// Calls a webhook. Fails if the webhook has not accepted the batch; never names its URL.
 pub(super) async fn send(wire: &Wire, to: &WebhookSettings, batch: &MessageBatch) -> Result<(), String> {
     let call = call(to, batch)?;
@@ -38,7 +34,7 @@ pub(super) fn check(name: &str, settings: &WebhookSettings) -> Result<(), (&'sta
     let Ok(url) = url(settings) else { return Ok(()) };
     host(settings).map_err(|message| (key, message))?;
     let roots = roots(settings).map_err(|message| (".ca_file", message))?;
-    let pool = pool(&wire(), name, settings, roots).map_err(|message| ("", message))?;
+    let pool = pool(&outbox::wire(true), name, settings, roots).map_err(|message| ("", message))?;
     forbidden(&pool, &url).map_or(Ok(()), |message| Err((key, message)))
 }
 

@@ -56,7 +56,7 @@ pub(super) async fn forget_vanished(store: &Store, subscriptions: &Subscriptions
     while let Some(first) = store.scan_from(Tree::Postbacks, &start, []).next() {
         let (key, _) = first.map_err(unreadable)?;
         let Some(keys) = SubscriptionKeys::around(&key) else { break };
-        start = keys.behind();
+        start = [&keys.0[..], &[u8::MAX]].concat();
         if declared.contains(&keys) {
             continue;
         }
@@ -82,7 +82,7 @@ pub(super) async fn forget_vanished(store: &Store, subscriptions: &Subscriptions
 
 /// Removes all records of a subscription. The cursor, whose key is the first, goes last.
 async fn forget(store: &Store, keys: &SubscriptionKeys) -> Result<(), CommitError> {
-    let all = store.scan(Tree::Postbacks, keys.prefix()).filter_map(Result::ok).map(|(key, _)| key);
+    let all = store.scan(Tree::Postbacks, &keys.0).filter_map(Result::ok).map(|(key, _)| key);
     let mut all: Vec<Vec<u8>> = all.collect();
     all.reverse();
     store.remove_all(Tree::Postbacks, &all).await

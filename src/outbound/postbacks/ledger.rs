@@ -14,7 +14,7 @@ use offerd_engine::records::projection::STEP;
 use offerd_model::{ClientTags, name_as_it_looks};
 use offerd_store::entities::{CompanyRecord, LeadRecord};
 use offerd_store::tokens::{Tokens, company_uuid};
-use offerd_store::{Commit, CommitError, FeedKey, ReadError, Store, Tree, codec};
+use offerd_store::{Commit, CommitError, FeedKey, Store, Tree, codec, unless_broken};
 
 #[derive(Debug, Clone)]
 pub(super) struct PostbackLedger {
@@ -25,6 +25,9 @@ pub(super) struct PostbackLedger {
 }
 
 pub(super) type PlacedDelivery = (EventPosition, PostbackDelivery);
+
+/// An event, with its lead's client tags if the URL needs them.
+type FoundEvent = (PostbackMessage, Option<ClientTags>);
 
 /// Deliveries taken from the feed; valid once the commit is acknowledged.
 pub(super) struct TakenDeliveries {
@@ -135,8 +138,9 @@ impl PostbackLedger {
 
     /// Whether a lead's client tags match the subscription; false for an erased lead.
     fn fits(&self, lead: Uuid) -> Result<bool, CommitError> {
-        let fits = |tags: ClientTags| self.subscription.fits(&tags);
-        Ok(!self.subscription.reads_tags() || self.tags(lead)?.is_some_and(fits))
+        let subscription = &self.subscription;
+        let reads_tags = !subscription.tags.is_empty() || subscription.names_tags();
+        Ok(!reads_tags || self.tags(lead)?.is_some_and(|tags| subscription.fits(&tags)))
     }
 
     fn tags(&self, lead: Uuid) -> Result<Option<ClientTags>, CommitError> {
@@ -147,10 +151,7 @@ impl PostbackLedger {
 
     /// The event of a delivery, with client tags if the URL needs them. `None` if the event was dropped for
     /// age, is damaged, or needs client tags of an erased lead.
-    pub(super) fn find(
-        &self,
-        place: EventPosition,
-    ) -> Result<Option<(PostbackMessage, Option<ClientTags>)>, CommitError> {
+    pub(super) fn find(&self, place: EventPosition) -> Result<Option<FoundEvent>, CommitError> {
         let subscription = &self.subscription;
         let EventPosition { arrival_us, sequence, nth } = place;
         let key = FeedKey { company: self.company.uuid, arrival_us, sequence };
@@ -166,11 +167,7 @@ impl PostbackLedger {
 
     /// A record; `None` if it is missing or permanently damaged.
     fn readable(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, CommitError> {
-        match self.store.get(tree, key) {
-            Ok(found) => Ok(found),
-            Err(ReadError::Broken(_)) => Ok(None),
-            Err(error) => Err(unreadable(error)),
-        }
+        unless_broken(self.store.get(tree, key)).map_err(unreadable)
     }
 
     /// The commit after an attempt, with its result and what becomes of the delivery.

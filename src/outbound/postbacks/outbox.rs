@@ -19,7 +19,9 @@ impl Outbox {
     /// Adds a delivery. A requeued one may be older than others of its lead.
     pub(super) fn add(&mut self, place: EventPosition, delivery: PostbackDelivery) {
         let lead = delivery.lead;
-        self.leave_line(lead);
+        if let Some(entry) = self.head(lead) {
+            self.waiting.remove(&entry);
+        }
         self.by_lead.entry(lead).or_default().insert(place);
         self.deliveries.insert(place, delivery);
         self.line_up(lead);
@@ -65,12 +67,6 @@ impl Outbox {
 
     pub(super) fn len(&self) -> usize {
         self.deliveries.len()
-    }
-
-    fn leave_line(&mut self, lead: Uuid) {
-        if let Some(entry) = self.head(lead) {
-            self.waiting.remove(&entry);
-        }
     }
 
     fn line_up(&mut self, lead: Uuid) {

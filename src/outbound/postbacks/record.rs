@@ -53,7 +53,7 @@ impl EventPosition {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SubscriptionKeys(Vec<u8>);
+pub(super) struct SubscriptionKeys(pub(super) Vec<u8>);
 
 impl SubscriptionKeys {
     pub(super) fn of(subscription: &str, company: Uuid) -> Self {
@@ -63,14 +63,6 @@ impl SubscriptionKeys {
     pub(super) fn around(key: &[u8]) -> Option<Self> {
         let name = key.iter().position(|byte| *byte == 0)?;
         key.get(..name + 17).map(|keys| Self(keys.to_vec()))
-    }
-
-    pub(super) fn prefix(&self) -> &[u8] {
-        &self.0
-    }
-
-    pub(super) fn behind(&self) -> Vec<u8> {
-        [&self.0[..], &[u8::MAX]].concat()
     }
 
     /// The key of a kind with a single record, or the prefix of a kind with many.

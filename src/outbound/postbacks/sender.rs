@@ -44,7 +44,10 @@ pub(super) async fn send(endpoint: &Endpoint, call: Call, timeout: Duration, now
     let (answer, error) = (reply.as_ref().ok(), reply.as_ref().err());
     if let Some(answer) = answer {
         let status = answer.status;
-        endpoint.judged(is_of_receiver(status).then(|| format!("the answer has status {}", status.as_u16())));
+        // Other statuses concern this event, rather than the receiver as a whole.
+        let is_of_receiver = status.is_server_error()
+            || [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS].contains(&status);
+        endpoint.judged(is_of_receiver.then(|| format!("the answer has status {}", status.as_u16())));
     }
     let status = answer.map(|answer| answer.status.as_u16());
     let cause = error.map(|error| error.label().to_owned());
@@ -72,11 +75,6 @@ pub(super) async fn send_once(subscription: &Subscription, call: Call) -> Result
 pub(super) fn pool(wire: &Wire, subscription: &Subscription) -> Result<Pool, String> {
     let rules = pool_rules(subscription.timeout, &subscription.allow_addresses);
     wire.pool(&format!("postbacks/{}", subscription.name), rules)
-}
-
-/// Whether the status concerns the receiver as a whole, rather than this event.
-fn is_of_receiver(status: StatusCode) -> bool {
-    status.is_server_error() || [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS].contains(&status)
 }
 
 #[cfg(test)]

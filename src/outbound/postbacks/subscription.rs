@@ -60,10 +60,6 @@ impl Subscription {
         can_be_told && event.is_test == Some(self.test) && self.events.contains(event.event_type)
     }
 
-    pub(super) fn reads_tags(&self) -> bool {
-        !self.tags.is_empty() || self.names_tags()
-    }
-
     pub(super) fn names_tags(&self) -> bool {
         self.named_tags().next().is_some()
     }

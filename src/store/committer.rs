@@ -56,11 +56,6 @@ impl<W: GroupWriter + ?Sized> Committer<W> {
         fault.to_string()
     }
 
-    /// The wait before the next [`mend`](Self::mend); `None` if only a restart repairs the failure.
-    pub(super) fn try_again_in(&self) -> Option<Duration> {
-        self.latch.can_mend().then_some(self.mend_interval)
-    }
-
     pub(super) fn mend(&mut self) {
         let just_tried = self.tried.is_some_and(|tried| tried.elapsed() < self.mend_interval);
         if !self.latch.can_mend() || just_tried {

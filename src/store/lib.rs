@@ -214,13 +214,14 @@ use offerd_base::config::PostgresSettings;
 const TAKEN_IN_AGAIN: Duration = Duration::from_millis(250);
 
 /// Opens the closed volumes on a background thread, youngest first, so that no later reader waits for it.
-fn open_volumes(shared: &StoreInner) -> io::Result<()> {
+fn open_volumes(shared: &Arc<StoreInner>) -> io::Result<()> {
     let Some(files) = &shared.files else { return Ok(()) };
-    let (numbers, records) = (files.records.volumes().numbers(), Arc::downgrade(&files.records));
+    let (numbers, shared) = (files.records.volumes().numbers(), Arc::downgrade(shared));
     let open = move || {
         for number in numbers.into_iter().rev() {
-            let Some(records) = records.upgrade() else { return };
-            if let Err(error) = records.volumes().volume(number) {
+            let Some(shared) = shared.upgrade() else { return };
+            let Some(files) = &shared.files else { return };
+            if let Err(error) = files.records.volumes().volume(number) {
                 tracing::error!(volume = number, %error, "cannot open a volume of the store");
             }
         }
@@ -512,7 +513,7 @@ impl Store {
     /// Like [`scan_from`](Self::scan_from), for a tree that is [sealed by lead](Seal::Lead): records about
     /// other leads are skipped without being opened.
     pub fn scan_about(&self, lead: Uuid, tree: Tree, at: impl AsRef<[u8]>, prefix: impl AsRef<[u8]>) -> Scan {
-        self.scan_from(tree, at, prefix).about(lead)
+        Scan { about: Some(lead), ..self.scan_from(tree, at, prefix) }
     }
 
     /// Like [`scan`](Self::scan), but yields each broken record as an error.

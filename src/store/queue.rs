@@ -178,12 +178,13 @@ fn next(committer: &mut BoxedCommitter, requests: &Receiver<QueuedCommit>) -> Op
             Err(TryRecvError::Disconnected) => return None,
             Err(TryRecvError::Empty) => {}
         }
-        match committer.try_again_in() {
-            Some(interval) => {
-                thread::park_timeout(interval);
+        match committer.latch.can_mend() {
+            true => {
+                thread::park_timeout(committer.mend_interval);
                 committer.mend();
             }
-            None => thread::park(),
+            // Only a restart would repair a failure.
+            false => thread::park(),
         }
     }
 }

@@ -14,7 +14,7 @@ pub struct Scan {
     engine: Arc<dyn StorageEngine>,
     tree: Tree,
     /// Restricts a scan of a tree sealed by lead to this lead.
-    about: Option<Uuid>,
+    pub(super) about: Option<Uuid>,
     names_broken: bool,
     last_key: LastKey,
     ahead: EntryWalk,
@@ -25,10 +25,6 @@ impl Scan {
     pub(super) fn new(engine: Arc<dyn StorageEngine>, tree: Tree, start: &[u8], prefix: &[u8]) -> Self {
         let ahead = engine.walk(tree, start, prefix);
         Self { engine, tree, about: None, names_broken: false, last_key: LastKey::default(), ahead }
-    }
-
-    pub(super) fn about(self, lead: Uuid) -> Self {
-        Self { about: Some(lead), ..self }
     }
 
     pub(super) fn naming_broken(self) -> Self {
@@ -42,10 +38,6 @@ impl Scan {
     ) -> impl Iterator<Item = ReadResult<T>> {
         self.filter_map(move |record| record.map(|(key, payload)| read(key, payload)).transpose())
     }
-
-    fn is_wanted(&self, raw: &[u8]) -> bool {
-        self.about.is_none_or(|lead| owner_of(raw) == Some(lead))
-    }
 }
 
 impl Iterator for Scan {
@@ -58,7 +50,7 @@ impl Iterator for Scan {
                 Err(error) => return Some(Err(error.into())),
             };
             let key = sled_key.split_off(1);
-            if !self.is_wanted(&raw) {
+            if self.about.is_some_and(|lead| owner_of(&raw) != Some(lead)) {
                 continue;
             }
             match self.engine.payload(self.tree, &key, &raw, &mut self.last_key) {

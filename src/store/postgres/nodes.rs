@@ -38,9 +38,12 @@ pub(super) struct LeasedNode {
     lease: Duration,
 }
 
+/// How often each topic has changed; `None` before the first poll.
+type TopicCounts = Option<[i64; TOPICS.len()]>;
+
 #[derive(Default)]
 struct DatabaseObservations {
-    changed: Option<[i64; TOPICS.len()]>,
+    changed: TopicCounts,
     renewed: Option<Instant>,
     answers_since: Option<Instant>,
 }
@@ -117,11 +120,7 @@ impl LeasedNode {
         if self.cluster.may_lead() { self.look_around(&connection).await } else { Ok(()) }
     }
 
-    async fn note_changes(
-        &self,
-        connection: &Connection,
-        changed: &mut Option<[i64; TOPICS.len()]>,
-    ) -> DatabaseResult<()> {
+    async fn note_changes(&self, connection: &Connection, changed: &mut TopicCounts) -> DatabaseResult<()> {
         let mut counts = [0; TOPICS.len()];
         for row in connection.rows(TOPICS_CHANGED, &[]).await? {
             let (topic, count): (i16, i64) = (row.get(0), row.get(1));

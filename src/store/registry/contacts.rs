@@ -3,7 +3,7 @@
 //! Contacts are stored like identities: hashed under a key that is destroyed with the erasure of a lead that
 //! it has hashed, after the day's other contacts are rehashed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
@@ -59,37 +59,32 @@ impl Store {
     ) -> Result<RetiredIdentities, RetentionError> {
         let mut forgetting = RetiredIdentities::default();
         for key in self.contact_keys() {
-            self.retire(&key, self.kept_of(&key, of)?, &mut forgetting)?;
+            self.retire(&key, self.hashed_of(&key, of)?, &mut forgetting)?;
         }
         Ok(forgetting)
     }
 
-    /// How many contacts of each lead a key has hashed; leads without one are left out.
-    fn kept_of(&self, key: &IdentityKey, of: &[LeadContacts]) -> Result<BTreeMap<Uuid, u64>, RetentionError> {
+    /// The leads whose contacts a key has hashed, once per contact.
+    fn hashed_of(&self, key: &IdentityKey, of: &[LeadContacts]) -> ReadResult<Vec<Uuid>> {
         let meets = |of: &&LeadContacts| key.begins_ms <= of.until_ms && key.ends_ms > of.from_ms;
         let (grown, as_made): (Vec<&LeadContacts>, Vec<&LeadContacts>) =
             of.iter().filter(meets).partition(|of| of.from_ms != of.until_ms);
-        let mut kept = BTreeMap::new();
+        let mut hashed = Vec::new();
         for of in as_made {
             let places = of.contacts.iter().map(|contact| key.place_of(contact, of.lead));
-            let count = places.filter(|place| self.is_about(place, of.lead)).count() as u64;
-            if count > 0 {
-                kept.insert(of.lead, count);
-            }
+            hashed.extend(places.filter(|place| self.is_about(place, of.lead)).map(|_| of.lead));
         }
         if grown.is_empty() {
-            return Ok(kept);
+            return Ok(hashed);
         }
         // The former contacts of a changed lead are unknown: one walk over the key's hashes finds them.
         let grown: BTreeSet<Uuid> = grown.into_iter().map(|of| of.lead).collect();
         for place in self.walk_hashed(key) {
             let place = place?;
             let lead = place.get(BEFORE_LEAD..).and_then(|lead| Uuid::from_slice(lead).ok());
-            if let Some(lead) = lead.filter(|lead| grown.contains(lead)) {
-                *kept.entry(lead).or_default() += 1;
-            }
+            hashed.extend(lead.filter(|lead| grown.contains(lead)));
         }
-        Ok(kept)
+        Ok(hashed)
     }
 
     fn contact_keys(&self) -> Vec<IdentityKey> {

@@ -4,7 +4,6 @@
 //! with the data key of its lead, so that it can be rehashed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use uuid::Uuid;
 
@@ -33,13 +32,6 @@ pub struct RetiredIdentities {
     keys: Vec<IdentityKey>,
     /// Hashes by lead.
     pub hashes: BTreeMap<Uuid, u64>,
-}
-
-impl fmt::Debug for RetiredIdentities {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (keys, leads) = (self.keys.len(), self.hashes.len());
-        f.debug_struct("Forgetting").field("keys", &keys).field("leads", &leads).finish()
-    }
 }
 
 impl RetiredIdentities {
@@ -92,7 +84,7 @@ impl Store {
             let keys = self.shared.engine.sealing().identity_keys(company, i64::MIN);
             let named = if only_likely { self.likely_named(&keys, &of) } else { self.named(&keys, &of)? };
             for (key, named) in keys.iter().zip(named) {
-                self.retire(key, named.into_iter().map(|lead| (lead, 1)), &mut forgetting)?;
+                self.retire(key, named, &mut forgetting)?;
             }
         }
         Ok(forgetting)
@@ -102,18 +94,17 @@ impl Store {
     pub(super) fn retire(
         &self,
         key: &IdentityKey,
-        hashed: impl IntoIterator<Item = (Uuid, u64)>,
+        hashed: Vec<Uuid>,
         forgetting: &mut RetiredIdentities,
     ) -> Result<(), RetentionError> {
-        let mut hashed = hashed.into_iter().peekable();
-        if hashed.peek().is_none() {
+        if hashed.is_empty() {
             return Ok(());
         }
         if !key.retiring {
             self.shared.engine.sealing().change(|ring| ring.retire_identities(key.id))?;
         }
         forgetting.keys.push(IdentityKey { retiring: true, ..key.clone() });
-        hashed.for_each(|(lead, count)| *forgetting.hashes.entry(lead).or_default() += count);
+        hashed.into_iter().for_each(|lead| *forgetting.hashes.entry(lead).or_default() += 1);
         Ok(())
     }
 

@@ -47,7 +47,8 @@ pub enum OptOuts {
     Locked(String),
 }
 
-/// The HMAC key of the opt-outs.
+/// The HMAC key of the opt-outs. Its debug form names the algorithm only.
+#[derive(Debug)]
 pub struct OptOutKey(hmac::Key);
 
 impl OptOutKey {
@@ -60,13 +61,6 @@ impl OptOutKey {
         let mut kept = SuppressionDigest::default();
         kept.copy_from_slice(hmac::sign(&self.0, digest).as_ref());
         kept
-    }
-}
-
-/// Does not print the key.
-impl std::fmt::Debug for OptOutKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Key")
     }
 }
 

@@ -309,12 +309,10 @@ impl Volumes {
         if *dropped || place.opened.get().is_some() {
             return Ok(place.opened());
         }
-        let share = if self.is_young(place.row.number) { YOUNG_CACHE_SHARE } else { OLD_CACHE_SHARE };
+        let young_from = self.dated.read().keys().rev().nth(YOUNG - 1).copied();
+        let is_young = young_from.is_none_or(|oldest| oldest <= place.row.number);
+        let share = if is_young { YOUNG_CACHE_SHARE } else { OLD_CACHE_SHARE };
         place.open(&self.options, share, &self.damages).map(Some)
-    }
-
-    fn is_young(&self, number: Number) -> bool {
-        self.dated.read().keys().rev().nth(YOUNG - 1).is_none_or(|oldest| *oldest <= number)
     }
 
     /// Closes idle volumes to free memory. They can be reopened without rebuilding the index.

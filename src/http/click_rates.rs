@@ -65,6 +65,5 @@ fn within<K: Hash + Eq + Clone>(
     key: Option<K>,
     reason: &'static str,
 ) -> Result<(), Failure> {
-    let known = allowances.as_ref().zip(key);
-    known.map_or(Ok(()), |(allowances, key)| allowances.take(&key).allowed(reason))
+    allowances.as_ref().zip(key).map_or(Ok(()), |(allowances, key)| allowances.take(&key).allowed(reason))
 }

@@ -179,8 +179,7 @@ fn prefill_rules(settings: &Settings) -> PrefillRules {
 }
 
 fn rate(RateSettings { per_second, burst }: RateSettings) -> Rate {
-    let refill = Duration::from_secs(1) * u32::from(burst) / u32::from(per_second);
-    Rate { burst, refill }
+    Rate { burst, refill: Duration::from_secs(1) * u32::from(burst) / u32::from(per_second) }
 }
 
 fn gate_rules(limits: &LimitSettings) -> GateRules {
@@ -266,7 +265,7 @@ pub fn serve(
 ) -> impl Future<Output = io::Result<Drained>> + Send + 'static {
     let routes: Vec<_> = routes.iter().map(|row| row.route.clone()).collect();
     let surface = Surface {
-        meter: AnswerMeter::of(listener.name()),
+        meter: AnswerMeter::of(listener.name),
         gate: Arc::clone(&app.gate),
         elsewhere: Arc::clone(&app.elsewhere),
         app,

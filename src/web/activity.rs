@@ -168,8 +168,7 @@ impl Activity {
         let now_us = self.now_us();
         let (mut neglected, mut left) = (0, patience);
         for request in self.requests.lock().iter().filter_map(Weak::upgrade) {
-            let waited =
-                request.owed_since_us().map(|since| Duration::from_micros(now_us.saturating_sub(since)));
+            let waited = request.owed_since_us().map(|at| Duration::from_micros(now_us.saturating_sub(at)));
             match waited.map(|waited| patience.saturating_sub(waited)) {
                 Some(Duration::ZERO) => neglected += 1,
                 Some(of_it) => left = left.min(of_it),

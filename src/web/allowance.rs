@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::num::NonZeroU32;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::failure::Failure;
+use super::prelude::*;
 
 /// The most keys with an entry of their own. Beyond it all keys share [`GROUPS`] entries for a while.
 const MOST_KEYS: usize = 65_536;
@@ -114,8 +113,7 @@ impl Rate {
 impl AllowanceStatus {
     /// Whether the request is allowed, or else 429, counted under `reason`.
     pub fn allowed(&self, reason: &'static str) -> Result<(), Failure> {
-        let refused = |wait_s| Err(Failure::too_many_requests(wait_s).counted(reason));
-        self.retry_after_s.map_or(Ok(()), refused)
+        self.retry_after_s.map_or(Ok(()), |wait_s| Err(Failure::too_many_requests(wait_s).counted(reason)))
     }
 
     /// The value of `RateLimit-Policy`: the burst, and the seconds in which it refills.
@@ -134,8 +132,7 @@ impl AllowanceStatus {
 }
 
 fn whole_seconds(wait: Duration) -> u32 {
-    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-    u32::try_from(seconds).unwrap_or(u32::MAX)
+    u32::try_from(wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

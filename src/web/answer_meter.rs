@@ -1,18 +1,17 @@
 //! Request metrics of a listener.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
-use hyper::StatusCode;
 use metrics::{Counter, Histogram};
 use parking_lot::RwLock;
 
+use super::prelude::*;
 use offerd_base::telemetry::metrics::{HTTP_REQUEST_SECONDS, HTTP_REQUESTS};
 
 /// Counts and times the answers of one listener. Caches handles, whose look-up takes longer than their use.
 #[derive(Debug)]
 pub struct AnswerMeter {
-    listener: &'static str,
+    pub(super) listener: &'static str,
     kinds: RwLock<HashMap<AnswerLabels, (Counter, Histogram)>>,
 }
 
@@ -22,11 +21,6 @@ impl AnswerMeter {
     /// A meter for a listener; the name appears in metrics and logs.
     pub fn of(listener: &'static str) -> Self {
         Self { listener, kinds: RwLock::default() }
-    }
-
-    /// The listener's name in metrics and logs.
-    pub fn listener(&self) -> &'static str {
-        self.listener
     }
 
     pub(super) fn answered(&self, route: &'static str, status: StatusCode, took: Duration) {
@@ -46,7 +40,6 @@ impl AnswerMeter {
         // Starts the counter of 500s at 0, so that an alert sees it grow from the first.
         let answers = |status: String| metrics::counter!(HTTP_REQUESTS, "listener" => listener, "route" => route, "status" => status);
         answers("500".to_owned()).increment(0);
-        let seconds = metrics::histogram!(HTTP_REQUEST_SECONDS, "listener" => listener, "route" => route);
-        (answers(status), seconds)
+        (answers(status), metrics::histogram!(HTTP_REQUEST_SECONDS, "listener" => listener, "route" => route))
     }
 }

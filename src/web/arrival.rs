@@ -1,16 +1,13 @@
 //! The parts of a request that passed the early rejects.
 
 use std::mem;
-use std::pin::Pin;
 use std::sync::atomic::AtomicUsize;
-use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::Stream;
-use hyper::{HeaderMap, Method, Request, Uri};
+use hyper::{Request, Uri};
 use tokio::sync::watch;
 
-use super::client_address::Peer;
+use super::prelude::*;
 
 pub(super) type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, warp::Error>> + Send>>;
 

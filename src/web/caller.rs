@@ -1,13 +1,10 @@
 //! Authentication: from the `Authorization` header, or a signed query, to a company or a partner.
 
 use std::fmt;
-use std::sync::Arc;
 
-use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
-use uuid::Uuid;
 
-use super::failure::Failure;
+use super::prelude::*;
 use super::signature;
 use offerd_model::{InDoubt, TokenKind, Viewer};
 
@@ -144,8 +141,7 @@ pub fn identify(
         return Ok(None);
     }
     if scope == Scope::Signed {
-        let partner = signature::signer(query, keys)?;
-        return Ok(Some(Principal::Partner(partner)));
+        return Ok(Some(Principal::Partner(signature::signer(query, keys)?)));
     }
     let token = AccessToken::of(headers)?;
     let principal = keys.principal(&token).map_err(in_doubt)?.ok_or_else(invalid)?;

@@ -1,14 +1,13 @@
 //! Content codings: negotiation, compression, and a cache of compressed bodies.
 
+use super::prelude::*;
 use offerd_base::worded;
 use std::io::Write;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use brotli::enc::BrotliEncoderParams;
-use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use hyper::HeaderMap;
 use hyper::header::ACCEPT_ENCODING;
 
 use super::list;
@@ -113,8 +112,7 @@ impl Coding {
 /// The tag, without quotes, of the uncompressed bytes.
 pub(super) fn without_coding(tag: &str) -> &str {
     let codings = [Coding::Gzip, Coding::Brotli].map(Coding::name);
-    let plain = |coding| tag.strip_suffix(coding)?.strip_suffix('-');
-    codings.into_iter().find_map(plain).unwrap_or(tag)
+    codings.into_iter().find_map(|coding| tag.strip_suffix(coding)?.strip_suffix('-')).unwrap_or(tag)
 }
 
 fn brotli(body: &[u8]) -> Bytes {

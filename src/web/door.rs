@@ -38,7 +38,7 @@ fn turned_away<A: Authenticate, B>(surface: &Surface<A>, request: &Request<B>) -
     if !line.refuses(principal.as_ref().and_then(Principal::company).unwrap_or_default()) {
         return None;
     }
-    Some(exchange::refused(surface, request, resource.template(), || surface.gate.refuse_full()))
+    Some(exchange::refused(surface, request, resource.template, || surface.gate.refuse_full()))
 }
 
 fn fault(version: Version, headers: &HeaderMap) -> Option<&'static str> {
@@ -56,10 +56,8 @@ fn fault(version: Version, headers: &HeaderMap) -> Option<&'static str> {
 fn coding_fault(headers: &HeaderMap) -> Option<&'static str> {
     let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
     let first = codings.next()?;
-    let is_chunked =
-        codings.next().is_none() && first.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked");
-    (!is_chunked)
-        .then_some("Transfer-Encoding must be chunked alone, or left out: bodies are read as they are")
+    let chunked = codings.next().is_none() && first.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked");
+    (!chunked).then_some("Transfer-Encoding must be chunked alone, or left out: bodies are read as they are")
 }
 
 /// The refusal of an `Expect` other than `100-continue`, which hyper meets.

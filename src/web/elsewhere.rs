@@ -11,8 +11,7 @@ pub struct WrongListenerHint(Vec<(&'static str, Router<()>)>);
 impl WrongListenerHint {
     /// Listeners, each with its path templates. Where several serve a path, the first is named.
     pub fn new(listeners: impl IntoIterator<Item = (&'static str, BTreeSet<&'static str>)>) -> Self {
-        let compiled = |(name, paths)| (name, Router::without_routes(paths));
-        Self(listeners.into_iter().map(compiled).collect())
+        Self(listeners.into_iter().map(|(name, paths)| (name, Router::without_routes(paths))).collect())
     }
 
     /// Another listener than `here` that serves `path`, and the template of the path there.

@@ -2,27 +2,22 @@
 
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
-use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
 use futures_util::FutureExt;
-use hyper::Method;
-use hyper::header::{HeaderName, HeaderValue};
-use uuid::Uuid;
 use warp::reply::Response;
 
 use super::arrival::{BodyStream, RequestHead};
-use super::caller::{self, Authenticate, Principal};
+use super::caller::{self, Authenticate, Principal, Scope};
 use super::coding::Coding;
 use super::cors::CorsVendorPolicy;
-use super::edition::Edition;
+use super::edition::{Edition, Editions};
 use super::exchange::HttpExchange;
-use super::failure::Failure;
 use super::gate::GateVisit;
 use super::handler::{Answer, Context, Handler};
 use super::percent;
+use super::prelude::*;
 use super::request::Request;
 use super::respond::{HeldTags, Reply};
 use super::router::{NotFound, RouteMatch};
@@ -63,7 +58,7 @@ where
     A: Authenticate + Send + Sync + 'static,
 {
     let id = ids::random();
-    let listener = surface.meter.listener();
+    let listener = surface.meter.listener;
     let in_line = QueuedFlag::default();
     let work = AssertUnwindSafe(carry_out(surface, id, head, body, in_line.clone())).catch_unwind();
     let mut work = RequestFuture::new(id, listener, Box::pin(work));
@@ -89,13 +84,12 @@ where
     let exchange = exchange.noting(&surface, head.peer, &head.headers, &head.uri);
     let welcome = Arc::clone(&surface.welcome.borrow());
     let found = surface.router.find(head.uri.path());
-    let route = found.as_ref().map_or(UNKNOWN_ROUTE, |(resource, _)| resource.template());
+    let route = found.as_ref().map_or(UNKNOWN_ROUTE, |(resource, _)| resource.template);
     let mut visit = surface.gate.visit(head.peer, &head.headers);
 
     let work = dispatch(&surface, &welcome, &head, body, found, &mut visit, &in_line);
-    let outcome = AssertUnwindSafe(work).catch_unwind().await;
-    let answer = outcome.unwrap_or_else(|_| Err(panicked(route)));
-    let passage = visit.passage();
+    let answer = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(panicked(route)));
+    let passage = std::mem::take(&mut visit.passage);
     let kindly =
         |failure: Failure| (surface.kindly)(&surface.app, route, &head.headers, &failure).ok_or(failure);
     let mut response = match answer.or_else(kindly) {
@@ -140,9 +134,8 @@ async fn dispatch<A: Authenticate>(
         };
     };
     let query = percent::decode_query(uri.query().unwrap_or_default());
-    let principal =
-        caller::identify(route.scope, headers, query.as_deref().unwrap_or_default(), &*surface.app)?;
-    surface.gate.let_company_in(visit, principal.as_ref())?;
+    let who = caller::identify(route.scope, headers, query.as_deref().unwrap_or_default(), &*surface.app)?;
+    surface.gate.admit_caller(visit, who.as_ref())?;
     let edition = Edition::requested(headers, &welcome.vendors);
     if !route.editions.include(edition) {
         return Err(Failure::unsupported_edition());
@@ -153,17 +146,18 @@ async fn dispatch<A: Authenticate>(
         None if resource.is_image() => Vec::new(),
         None => return Err(Failure::bad_request("Query string is not percent-encoded UTF-8")),
     };
-    let company = principal.as_ref().and_then(Principal::company);
+    let company = who.as_ref().and_then(Principal::company);
     let permit = in_line.during(surface.gate.permit(&route.method, company)).await?;
-    let request = Request::new(Arc::clone(head), body, query, company, surface.gate.bodies(), permit);
-    let context = Context { app: Arc::clone(&surface.app), request, params, principal, edition };
+    let request = Request::new(Arc::clone(head), body, query, company, surface.gate.bodies.clone(), permit);
+    let context = Context { app: Arc::clone(&surface.app), request, params, principal: who, edition };
     let reply = (route.handler)(context).await?;
-    Ok(if route.differs_by_edition() { reply.varying_by_accept() } else { reply })
+    let differs = route.editions == Editions::All && route.scope != Scope::None;
+    Ok(if differs { reply.varying_by_accept() } else { reply })
 }
 
 /// A 404, which names a similar path or the listener that serves the path, if there is one.
 fn not_found<A>(surface: &Surface<A>, path: &str) -> Failure {
-    let listener = surface.meter.listener();
+    let listener = surface.meter.listener;
     let without_slash = path.strip_suffix('/');
     if let Some(template) = without_slash.and_then(|path| surface.router.template(path)) {
         return Failure::path_without_slash(template);

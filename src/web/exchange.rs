@@ -3,16 +3,13 @@
 use std::net::IpAddr;
 use std::time::Instant;
 
-use bytes::Bytes;
-use hyper::header::{CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue, ORIGIN};
-use hyper::{HeaderMap, Method, Request, StatusCode, Uri};
-use uuid::Uuid;
+use hyper::header::{CACHE_CONTROL, CONNECTION, ORIGIN};
+use hyper::{Request, Uri};
 use warp::reply::Response;
 
-use super::client_address::Peer;
 use super::cors::CorsVendorPolicy;
-use super::failure::Failure;
 use super::gate::GateVisit;
+use super::prelude::*;
 use super::surface::Surface;
 use offerd_base::ids;
 use offerd_base::telemetry::logging::ACCESS;
@@ -41,13 +38,7 @@ impl HttpExchange {
     }
 
     /// Keeps what the access log needs of a request, if it is on.
-    pub(super) fn noting<A>(
-        self,
-        surface: &Surface<A>,
-        peer: Option<Peer>,
-        headers: &HeaderMap,
-        uri: &Uri,
-    ) -> Self {
+    pub fn noting<A>(self, surface: &Surface<A>, peer: Option<Peer>, headers: &HeaderMap, uri: &Uri) -> Self {
         if !tracing::enabled!(target: ACCESS, tracing::Level::INFO) {
             return self;
         }
@@ -63,7 +54,7 @@ impl HttpExchange {
             target: ACCESS,
             request_id = %self.id,
             address = address.map(tracing::field::display),
-            company = visit.caller(),
+            company = visit.caller.as_deref(),
             method = %self.method,
             path,
             status = status.as_u16(),
@@ -104,7 +95,7 @@ pub(super) fn refused<A, B>(
     let (peer, headers) = (request.extensions().get::<Peer>().copied(), request.headers());
     let exchange = HttpExchange::begin(ids::random(), request.method(), headers);
     let exchange = exchange.noting(surface, peer, headers, request.uri());
-    let listener = surface.meter.listener();
+    let listener = surface.meter.listener;
     let _span = tracing::debug_span!("request", request_id = %exchange.id, listener).entered();
     let mut visit = surface.gate.visit(peer, headers);
     let answer = surface.gate.let_in(&mut visit).err().map_or_else(refusal, Failure::into_response);

@@ -1,20 +1,18 @@
 //! What hyper lacks on an HTTP/1 stream: a body for its 400 and 431, and an idle timeout.
 
 use std::io::{self, IoSlice};
-use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bytes::{Buf, Bytes};
-use hyper::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_LENGTH, HeaderValue};
+use bytes::Buf;
+use hyper::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_LENGTH};
 use memchr::memmem;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::activity::Activity;
 use super::exchange;
-use super::failure::Failure;
 use super::listener::Limits;
+use super::prelude::*;
 
 const MALFORMED: &[u8] = b"HTTP/1.1 400 ";
 
@@ -51,6 +49,16 @@ impl<S> HyperErrorRewriter<S> {
         }
         self.clock.as_mut().poll(cx)
     }
+
+    /// The failure behind hyper's own answer that begins so; `None` for an answer of ours.
+    fn refusal(&self, answer: &[u8]) -> Option<Failure> {
+        if answer.starts_with(TOO_LARGE) {
+            Some(Failure::head_too_large(self.limits.head_bytes).counted("head_too_large"))
+        } else {
+            let is_theirs = answer.starts_with(MALFORMED) && memmem::find(answer, OURS).is_none();
+            is_theirs.then(Failure::head_malformed)
+        }
+    }
 }
 
 impl<S: AsyncWrite + Unpin> HyperErrorRewriter<S> {
@@ -74,18 +82,6 @@ impl<S: AsyncWrite + Unpin> HyperErrorRewriter<S> {
     }
 }
 
-impl<S> HyperErrorRewriter<S> {
-    /// The failure behind hyper's own answer that begins so; `None` for an answer of ours.
-    fn refusal(&self, answer: &[u8]) -> Option<Failure> {
-        if answer.starts_with(TOO_LARGE) {
-            Some(Failure::head_too_large(self.limits.head_bytes).counted("head_too_large"))
-        } else {
-            let is_theirs = answer.starts_with(MALFORMED) && memmem::find(answer, OURS).is_none();
-            is_theirs.then(Failure::head_malformed)
-        }
-    }
-}
-
 fn last_answer(failure: Failure) -> Vec<u8> {
     let (mut head, body) = exchange::last_answer(failure).into_parts();
     // The origin is unknown, and the answer discloses nothing.
@@ -99,11 +95,7 @@ fn last_answer(failure: Failure) -> Vec<u8> {
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for HyperErrorRewriter<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context, buffer: &mut ReadBuf) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
         if buffer.filled().len() > before {

@@ -1,22 +1,16 @@
 //! Admission before the body is read: rate limits, limits of concurrent requests, and load shedding.
 
 use std::net::IpAddr;
-use std::sync::Arc;
-use std::time::Duration;
 
-use bytes::Bytes;
-use hyper::header::{HeaderName, HeaderValue};
-use hyper::{HeaderMap, Method};
 use ipnet::IpNet;
 use metrics::{Counter, counter};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use uuid::Uuid;
 use warp::reply::Response;
 
 use super::allowance::{AllowanceStatus, Allowances, Rate};
 use super::caller::Principal;
-use super::client_address::{Peer, client_address, household, is_in};
-use super::failure::Failure;
+use super::client_address::{client_address, household, is_in};
+use super::prelude::*;
 use offerd_base::load_shedder::{LoadShedder, Permit, Shed, ShedderRules};
 use offerd_base::shares::{CompanyShare, CompanyShares};
 use offerd_base::telemetry::metrics::HTTP_REQUESTS_REFUSED;
@@ -56,7 +50,7 @@ pub struct Gate {
     addresses: Option<Allowances<IpAddr>>,
     requests: Arc<Semaphore>,
     shares: CompanyShares,
-    bodies: Bodies,
+    pub(super) bodies: Bodies,
     shedder: Option<LoadShedder>,
     overloaded: hyper::Response<Bytes>,
     refused_full: Counter,
@@ -82,8 +76,8 @@ pub(super) struct GateVisit {
     limited_address: Option<IpAddr>,
     limited: bool,
     standings: Vec<AllowanceStatus>,
-    passage: Passage,
-    caller: Option<Arc<str>>,
+    pub(super) passage: Passage,
+    pub(super) caller: Option<Arc<str>>,
 }
 
 #[derive(Debug, Default)]
@@ -155,20 +149,15 @@ impl Gate {
     pub(super) async fn permit(&self, method: &Method, company: Option<Uuid>) -> Result<Permit, Failure> {
         match &self.shedder {
             Some(shedder) if !reads(method) => {
-                let permit = shedder.permit(company.unwrap_or_default()).await;
-                permit.map_err(|shed| turned_away(word(shed)))
+                shedder.permit(company.unwrap_or_default()).await.map_err(|shed| turned_away(word(shed)))
             }
             _ => Ok(Permit::default()),
         }
     }
 
     /// Counts a request against its company's rate and its concurrent requests; 429.
-    pub(super) fn let_company_in(
-        &self,
-        visit: &mut GateVisit,
-        principal: Option<&Principal>,
-    ) -> Result<(), Failure> {
-        let account = match principal {
+    pub(super) fn admit_caller(&self, visit: &mut GateVisit, who: Option<&Principal>) -> Result<(), Failure> {
+        let account = match who {
             Some(Principal::Company(caller)) => {
                 visit.caller = Some(Arc::clone(&caller.company_name));
                 Account::Company(caller.company)
@@ -187,10 +176,6 @@ impl Gate {
         visit.passage._share = Some(share.ok_or_else(|| asks_too_much("company_requests"))?);
         Ok(())
     }
-
-    pub(super) fn bodies(&self) -> Bodies {
-        self.bodies.clone()
-    }
 }
 
 impl Bodies {
@@ -201,24 +186,13 @@ impl Bodies {
     /// Reserves `bytes` for a body: 429 when the company's budget is used up, 503 when the whole is.
     pub(super) fn room(&self, company: Option<Uuid>, bytes: usize) -> Result<BodyMemory, Failure> {
         let share = company.map(|company| self.shares.take(company, bytes, self.of_one));
-        let of_company =
-            share.map(|share| share.ok_or_else(|| asks_too_much("company_body_bytes"))).transpose()?;
-        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        let of_all = Arc::clone(&self.all).try_acquire_many_owned(bytes);
+        let of_company = share.map(|it| it.ok_or_else(|| asks_too_much("company_body_bytes"))).transpose()?;
+        let of_all = Arc::clone(&self.all).try_acquire_many_owned(u32::try_from(bytes).unwrap_or(u32::MAX));
         Ok((of_all.map_err(|_| turned_away("body_bytes"))?, of_company))
     }
 }
 
 impl GateVisit {
-    /// The company or partner that the request is from, once it is known.
-    pub(super) fn caller(&self) -> Option<&str> {
-        self.caller.as_deref()
-    }
-
-    pub(super) fn passage(&mut self) -> Passage {
-        std::mem::take(&mut self.passage)
-    }
-
     pub(super) fn mark(&self, headers: &mut HeaderMap) {
         if self.standings.is_empty() {
             return;

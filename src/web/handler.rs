@@ -1,12 +1,10 @@
 //! Request handlers and their arguments.
 
-use std::sync::Arc;
-
 use futures_util::future::BoxFuture;
 
 use super::caller::{Caller, Principal};
 use super::edition::Edition;
-use super::failure::Failure;
+use super::prelude::*;
 use super::request::Request;
 use super::respond::Reply;
 use super::router::Params;

@@ -1,18 +1,17 @@
 //! Requests from within this process, answered as on a listener. A streamed body is produced as it is read.
 
 use std::error::Error;
-use std::sync::Arc;
 
-use bytes::Bytes;
 use futures_util::stream;
 use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
-use hyper::header::{CONTENT_LENGTH, HeaderValue};
+use hyper::header::CONTENT_LENGTH;
 use hyper::{Request, Response};
 
 use super::arrival::RequestHead;
 use super::caller::Authenticate;
 use super::envelope;
+use super::prelude::*;
 use super::surface::Surface;
 
 /// The body of an answer; its error is the reason why the body ends early.

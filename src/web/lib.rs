@@ -55,6 +55,7 @@ mod lingering_close;
 pub mod list;
 pub mod listener;
 mod percent;
+mod prelude;
 mod protocols;
 pub mod query;
 mod refusal;

@@ -2,12 +2,12 @@
 //! read until the client has finished. Closing at once would send a reset, which discards the answer.
 
 use std::future::Future;
-use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::time::Sleep;
+
+use super::prelude::*;
 
 /// How many bytes are read and discarded: twice the largest body cap that the settings accept.
 const LISTENED_TO_BYTES: usize = 2 * 1024 * 1024;

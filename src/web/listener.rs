@@ -3,15 +3,13 @@
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 
-use super::client_address::Peer;
 use super::connections::{ConnectionRules, ConnectionScope, Connections, OpenConnection};
+use super::prelude::*;
 use super::protocols::Protocols;
 use super::refusal::ConnectionRefusal;
 use super::service::HttpService;
@@ -45,9 +43,10 @@ pub struct Limits {
 #[derive(Debug)]
 #[must_use]
 pub struct Listener {
-    name: &'static str,
+    /// Its name in logs and metrics.
+    pub name: &'static str,
     socket: std::net::TcpListener,
-    local_addr: SocketAddr,
+    pub(super) local_addr: SocketAddr,
     limits: Limits,
     connections: Arc<Connections>,
     identity: Option<TlsIdentity>,
@@ -93,29 +92,15 @@ impl Listener {
         Self { threads: Some(threads), ..self }
     }
 
-    /// The listener's name in metrics and logs.
-    pub fn name(&self) -> &'static str {
-        self.name
-    }
-
     /// The listener's URL, without a path.
     pub fn url(&self) -> String {
         let scheme = if self.identity.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.local_addr)
     }
 
-    /// The bound address, with its actual port.
-    pub fn local_addr(&self) -> SocketAddr {
-        self.local_addr
-    }
-
     /// Serves until `shutdown`, then drains: new connections are refused, idle ones closed, in-flight
     /// requests answered until the drain deadline, and the rest cut.
-    pub async fn serve(
-        self,
-        service: HttpService,
-        shutdown: impl Future<Output = ()>,
-    ) -> io::Result<Drained> {
+    pub async fn serve(self, service: HttpService, stop: impl Future<Output = ()>) -> io::Result<Drained> {
         let Self { name, socket, local_addr, limits, connections, identity, threads } = self;
         let tls = identity.map(|identity| identity.acceptor()).transpose().map_err(io::Error::other)?;
         let listener = TcpListener::from_std(socket)?;
@@ -137,11 +122,11 @@ impl Listener {
         };
 
         // Phase 1: accept until told to stop.
-        tokio::pin!(shutdown);
+        tokio::pin!(stop);
         loop {
             tokio::select! {
                 biased;
-                () = &mut shutdown => break,
+                () = &mut stop => break,
                 Some(_) = acceptor.connections.join_next() => {}
                 accepted = listener.accept() => acceptor.admit(accepted).await,
             }

@@ -4,14 +4,12 @@ use std::convert::Infallible;
 use std::error::Error;
 use std::future::pending;
 use std::io;
-use std::sync::Arc;
-use std::time::Duration;
 
+use hyper::Version;
 use hyper::body::{Body, Incoming};
-use hyper::header::{CONNECTION, CONTENT_LENGTH, HeaderValue};
+use hyper::header::{CONNECTION, CONTENT_LENGTH};
 use hyper::server::conn::{http1, http2};
 use hyper::service::{Service, service_fn};
-use hyper::{Method, StatusCode, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulConnection;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -21,9 +19,9 @@ use tokio_rustls::TlsAcceptor;
 
 use super::activity::Activity;
 use super::arrival::BodyDrainDeadline;
-use super::client_address::Peer;
 use super::explained::HyperErrorRewriter;
 use super::listener::Limits;
+use super::prelude::*;
 use super::service::HttpService;
 use super::taken::BodyProgress;
 use super::tls::HTTP_2;

@@ -25,18 +25,14 @@ pub struct Query<'q> {
 }
 
 /// Reads the parameters in `take`, or 422 with one error per faulty parameter. `take` reads all first.
-pub fn read<'q, T>(
-    request: &'q Request,
-    take: impl FnOnce(&mut Query<'q>) -> Option<T>,
-) -> Result<T, Failure> {
-    Query { parameters: &request.query, faults: Vec::new() }.read(take)
+pub fn read<'q, T>(request: &'q Request, of: impl FnOnce(&mut Query<'q>) -> Option<T>) -> Result<T, Failure> {
+    Query { parameters: &request.query, faults: Vec::new() }.read(of)
 }
 
 impl<'q> Query<'q> {
     /// The value of an optional parameter.
     pub fn optional<T>(&mut self, name: &str, kind: impl FnOnce(&'q str) -> Result<T, String>) -> Option<T> {
-        let value = self.value(name)?;
-        kind(value).map_err(|wanted| self.malformed(name, &wanted)).ok()
+        kind(self.value(name)?).map_err(|wanted| self.malformed(name, &wanted)).ok()
     }
 
     /// The value of a required parameter; `None` only once its fault is noted.

@@ -1,8 +1,6 @@
 //! Answers to connections over a limit: 503 with `Retry-After`, or 429; then the connection closes.
 
 use std::convert::Infallible;
-use std::sync::Arc;
-use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -13,7 +11,7 @@ use warp::reply::Response;
 
 use super::connections::ConnectionScope;
 use super::exchange;
-use super::failure::Failure;
+use super::prelude::*;
 use offerd_base::telemetry::metrics::HTTP_CONNECTIONS_REFUSED;
 
 /// How long a refused client may take to send its request head.

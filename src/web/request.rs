@@ -2,28 +2,21 @@
 
 use std::net::IpAddr;
 use std::ops::Deref;
-use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::pin::pin;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::future::OptionFuture;
 use futures_util::stream::Peekable;
 use futures_util::{FutureExt, StreamExt};
-use hyper::HeaderMap;
-use hyper::header::{
-    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, TRANSFER_ENCODING,
-};
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use ipnet::IpNet;
 use tokio::time::{Instant, timeout_at};
-use uuid::Uuid;
 
 use super::arrival::{BodyDrainDeadline, BodyStream, RequestHead};
 use super::client_address::{client_address, household};
-use super::failure::Failure;
 use super::gate::{Bodies, BodyMemory};
 use super::list;
+use super::prelude::*;
 use offerd_base::load_shedder::Permit;
 
 /// The headers in which browsers, old and new, announce a prefetch.
@@ -87,14 +80,9 @@ impl Request {
     }
 
     /// Reads the fields of an HTML form, in order: at most `cap_bytes` of body, within `timeout`.
-    pub async fn read_form(
-        &mut self,
-        cap_bytes: usize,
-        timeout: Duration,
-    ) -> Result<Vec<(String, String)>, Failure> {
+    pub async fn read_form(&mut self, cap: usize, wait: Duration) -> Result<Vec<(String, String)>, Failure> {
         let check = |headers: &HeaderMap| plain(headers, is_form, Failure::unsupported_form);
-        let body = self.read(check, cap_bytes, timeout).await?;
-        Ok(form_urlencoded::parse(&body).into_owned().collect())
+        Ok(form_urlencoded::parse(&self.read(check, cap, wait).await?).into_owned().collect())
     }
 
     async fn read(
@@ -199,13 +187,9 @@ fn content_length(headers: &HeaderMap) -> Option<u64> {
 }
 
 /// Refuses a body of another type than this, or in a coding.
-fn plain(
-    headers: &HeaderMap,
-    is_wanted: fn(&HeaderMap) -> bool,
-    refusal: fn() -> Failure,
-) -> Result<(), Failure> {
+fn plain(headers: &HeaderMap, fits: fn(&HeaderMap) -> bool, refusal: fn() -> Failure) -> Result<(), Failure> {
     let is_coded = |coding: &HeaderValue| !coding.as_bytes().eq_ignore_ascii_case(b"identity");
-    match is_wanted(headers) {
+    match fits(headers) {
         false => Err(refusal()),
         true if headers.get(CONTENT_ENCODING).is_some_and(is_coded) => Err(Failure::unsupported_coding()),
         true => Ok(()),

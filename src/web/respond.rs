@@ -2,25 +2,22 @@
 
 use std::fmt::Display;
 use std::io;
-use std::pin::Pin;
 
-use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use hyper::header::{
     ACCEPT, ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
-    ETAG, HeaderName, HeaderValue, IF_NONE_MATCH, LOCATION, REFERRER_POLICY, RETRY_AFTER, VARY,
-    X_CONTENT_TYPE_OPTIONS,
+    ETAG, IF_NONE_MATCH, LOCATION, REFERRER_POLICY, RETRY_AFTER, VARY, X_CONTENT_TYPE_OPTIONS,
 };
-use hyper::{HeaderMap, Method, StatusCode};
 use serde::Serialize;
 use warp::Reply as _;
 use warp::reply::Response;
 
 use super::coding::{self, Coding, RenditionName, Renditions, without_coding};
 use super::cors::OWN_SITE;
-use super::failure::{Failure, HEADERS, our_fault};
+use super::failure::{HEADERS, our_fault};
 use super::gate::Passage;
 use super::list;
+use super::prelude::*;
 
 const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
 
@@ -45,8 +42,7 @@ enum ReplyBody {
 impl Reply {
     /// Serialises `value` as JSON. A failure is an internal error: logged here, opaque to the client.
     pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Self, Failure> {
-        let body = serde_json::to_vec(value).map_err(our_fault("answer could not be serialised"))?;
-        Ok(Self::json_bytes(body))
+        Ok(Self::json_bytes(serde_json::to_vec(value).map_err(our_fault("answer could not be serialised"))?))
     }
 
     /// An HTML page, with its content security policy.
@@ -261,8 +257,7 @@ pub struct HeldTags<'h>(Option<&'h HeaderMap>);
 impl<'h> HeldTags<'h> {
     /// Reads them from a request. Only `GET` and `HEAD` are conditional.
     pub fn of(method: &Method, headers: &'h HeaderMap) -> Self {
-        let reads = matches!(*method, Method::GET | Method::HEAD);
-        Self(reads.then_some(headers))
+        Self(matches!(*method, Method::GET | Method::HEAD).then_some(headers))
     }
 
     /// The tags without quotes and without the suffix of a coding.

@@ -3,14 +3,10 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use hyper::Method;
-use hyper::header::HeaderValue;
-use uuid::Uuid;
-
 use super::caller::{Scope, hyphenated_uuid};
 use super::edition::Editions;
-use super::failure::Failure;
 use super::percent;
+use super::prelude::*;
 
 /// One row of a route table.
 #[derive(Debug, Clone)]
@@ -47,13 +43,6 @@ macro_rules! routes {
     };
 }
 
-impl<H> Route<H> {
-    /// Whether editions may answer differently. Routes without a token are the same in both.
-    pub fn differs_by_edition(&self) -> bool {
-        self.editions == Editions::All && self.scope != Scope::None
-    }
-}
-
 /// A compiled route table.
 #[derive(Debug)]
 pub struct Router<H> {
@@ -64,7 +53,8 @@ pub struct Router<H> {
 /// All routes of one path template.
 #[derive(Debug)]
 pub struct Resource<H> {
-    template: &'static str,
+    /// The path template, used as the label in metrics and logs.
+    pub(super) template: &'static str,
     segments: Vec<&'static str>,
     routes: Vec<Route<H>>,
     head: bool,
@@ -110,8 +100,7 @@ impl<H: Clone> Router<H> {
         let mut router = Self::without_routes(table.iter().map(|route| route.path));
         for resource in &mut router.resources {
             let template = resource.template;
-            let routes = table.iter().filter(|route| route.path == template);
-            routes.for_each(|route| resource.add(route.clone()));
+            table.iter().filter(|route| route.path == template).for_each(|route| resource.add(route.clone()));
         }
         router
     }
@@ -143,8 +132,7 @@ impl<H> Router<H> {
     /// An image is also found by the literals at both ends of its template, whatever the path has in between.
     pub fn find(&self, path: &str) -> RouteMatch<'_, H> {
         let path = path.strip_prefix('/').ok_or(NotFound::Unknown)?;
-        let segments: Vec<_> =
-            path.split('/').map(|text| percent::decode(text).unwrap_or(text.into())).collect();
+        let segments: Vec<_> = path.split('/').map(|it| percent::decode(it).unwrap_or(it.into())).collect();
         for resource in &self.resources {
             if let Some(params) = resource.capture(&segments) {
                 return Ok((resource, params));
@@ -165,11 +153,6 @@ impl<H> Router<H> {
 }
 
 impl<H> Resource<H> {
-    /// The path template, used as the label in metrics and logs.
-    pub fn template(&self) -> &'static str {
-        self.template
-    }
-
     /// Whether it is an image, which is served even where the path or query is malformed.
     pub fn is_image(&self) -> bool {
         self.template.ends_with(".gif")
@@ -259,7 +242,7 @@ mod tests {
 
     fn template_of(path: &str) -> &'static str {
         match router().find(path) {
-            Ok((resource, _)) => resource.template(),
+            Ok((resource, _)) => resource.template,
             Err(NotFound::Unknown) => "nothing",
             Err(NotFound::Undecodable) => "undecodable",
         }

@@ -4,13 +4,11 @@
 //! keyed with the key's text. It covers the other decoded parameters, `keyId` included, as `name=value`,
 //! sorted, with a line feed after each. Values with control characters are refused. Signatures do not expire.
 
-use std::sync::Arc;
-
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use super::caller::{Authenticate, hyphenated_uuid, in_doubt};
-use super::failure::Failure;
+use super::prelude::*;
 
 /// The parameter that names the signing key.
 pub const KEY_ID: &str = "keyId";

@@ -1,16 +1,13 @@
 //! Everything that one public listener serves, and to whom.
 
-use std::sync::Arc;
-
-use hyper::HeaderMap;
 use tokio::sync::watch;
 
 use super::answer_meter::AnswerMeter;
 use super::cors::CorsVendorPolicy;
 use super::elsewhere::WrongListenerHint;
-use super::failure::Failure;
 use super::gate::Gate;
 use super::handler::Handler;
+use super::prelude::*;
 use super::respond::Reply;
 use super::router::Router;
 

@@ -1,13 +1,12 @@
 //! Answer bodies that record how much of them the client has taken.
 
-use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use bytes::{Buf, Bytes};
+use bytes::Buf;
 use hyper::body::{Body, Frame, SizeHint};
 
 use super::activity::ActiveRequest;
+use super::prelude::*;
 
 pub(super) struct BodyProgress<B> {
     body: Option<B>,

@@ -1,11 +1,10 @@
 //! The threads that serve connections and all work for their requests, each with its own runtime.
 
 use std::fmt;
-use std::pin::Pin;
-use std::sync::Arc;
 
 use metrics::{Gauge, gauge};
 
+use super::prelude::*;
 use offerd_base::telemetry::metrics::ENGINE_CONNECTIONS;
 
 /// A task for a thread.

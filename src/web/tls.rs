@@ -2,8 +2,6 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use rustls::pki_types::pem::PemObject;
@@ -15,10 +13,11 @@ use tokio_rustls::TlsAcceptor;
 use x509_cert::Certificate;
 use x509_cert::der::Decode;
 
+use super::prelude::*;
 use offerd_base::regular_file::{self, PEM_BYTES_MAX};
 
 /// A certificate in use, and the files that it comes from. Cheap to clone; clones change together.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct TlsIdentity {
     certificate: PathBuf,
     key: PathBuf,
@@ -57,13 +56,7 @@ impl TlsIdentity {
 
     /// Reads both files again. The pair in use stays until [`Renewal::show`].
     pub fn read_again(&self) -> Result<Renewal, String> {
-        let pair = Arc::new(pair(&self.certificate, &self.key)?);
-        Ok(Renewal { pair, shown: Arc::clone(&self.shown) })
-    }
-
-    /// The file of the certificate.
-    pub fn certificate(&self) -> &Path {
-        &self.certificate
+        Ok(Renewal { pair: Arc::new(pair(&self.certificate, &self.key)?), shown: Arc::clone(&self.shown) })
     }
 
     /// For how many whole days the certificate stays in force, at most [`LONGEST_DAYS`].
@@ -87,12 +80,6 @@ impl TlsIdentity {
 impl ResolvesServerCert for ActiveCertificate {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         Some(self.0.load_full())
-    }
-}
-
-impl fmt::Debug for TlsIdentity {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Identity").field("certificate", &self.certificate).finish_non_exhaustive()
     }
 }
 

@@ -2,10 +2,7 @@
 
 use std::future::Future;
 use std::io::{self, IoSlice};
-use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -13,6 +10,7 @@ use tokio::time::Sleep;
 
 use super::activity::Activity;
 use super::lingering_close::LingeringClose;
+use super::prelude::*;
 
 /// A stream whose writes fail once the socket has taken nothing for `patience`. hyper has no such limit.
 pub(super) struct WriteTimeoutStream {
@@ -30,11 +28,7 @@ impl WriteTimeoutStream {
         Self { stream, patience, activity, stall: None, lingering: None }
     }
 
-    fn within_patience<T>(
-        &mut self,
-        written: Poll<io::Result<T>>,
-        context: &mut Context<'_>,
-    ) -> Poll<io::Result<T>> {
+    fn within_patience<T>(&mut self, written: Poll<io::Result<T>>, cx: &mut Context) -> Poll<io::Result<T>> {
         if written.is_ready() {
             if self.stall.take().is_some() {
                 self.activity.unstalled();
@@ -46,16 +40,12 @@ impl WriteTimeoutStream {
             activity.stalled();
             Box::pin(tokio::time::sleep(*patience))
         });
-        stall.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
+        stall.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
 impl AsyncRead for WriteTimeoutStream {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context, buffer: &mut ReadBuf) -> Poll<io::Result<()>> {
         Pin::new(&mut self.get_mut().stream).poll_read(context, buffer)
     }
 }

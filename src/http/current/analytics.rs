@@ -4,19 +4,16 @@
 //! The header `API-Version: 2025-04-01`, or a `paginationToken`, selects the newer form of the feeds. The
 //! token has all parameters of a page, so the others are ignored.
 
-use hyper::HeaderMap;
 use serde::Serialize;
 
 use super::api_version::{self, API_VERSION, PROMPT_VERSION};
 use crate::prelude::*;
-use offerd_engine::records::reading;
 use offerd_insight::analytics::{
     ArrivalTime, ClientTagFeed, EventTypes, Events, Feed, Form, FoundInfo, Horizon, PAGINATION_TOKEN,
     PageCursor, PageRequest, Payouts, bounds,
 };
-use offerd_model::{AnsweredPage, EventType, LeadInfoResponse, Viewer};
+use offerd_model::{AnsweredPage, EventType, LeadInfoResponse};
 use offerd_store::Tree;
-use offerd_web::Request;
 use offerd_web::query::{self, Query};
 
 const TIMESTAMP: &str = "timestamp";
@@ -141,9 +138,8 @@ fn since(query: &mut Query<'_>, horizon: Horizon) -> Option<ArrivalTime> {
 }
 
 fn event_types<F: Feed>(query: &mut Query<'_>) -> Option<EventTypes> {
-    let chosen =
-        F::HAS_EVENT_TYPES.then(|| query.optional("eventType", query::choices::<EventType>)).flatten();
-    chosen.map(EventTypes::from_iter)
+    let some = F::HAS_EVENT_TYPES.then(|| query.optional("eventType", query::choices::<EventType>)).flatten();
+    some.map(EventTypes::from_iter)
 }
 
 fn prompt<F: Feed>(query: &mut Query<'_>, horizon: Horizon) -> Option<PageRequest> {

@@ -1,7 +1,6 @@
 //! `API-Version`: the version of the interface that a caller names, parsed alike on every path.
 
 use chrono::NaiveDate;
-use hyper::HeaderMap;
 
 use super::waiting::is_strict;
 use crate::prelude::*;

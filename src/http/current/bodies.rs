@@ -6,7 +6,6 @@ use super::api_version;
 use super::waiting::is_strict;
 use crate::prelude::*;
 use offerd_model::{KnownKeys, UnknownKey, UnreadableBody};
-use offerd_web::Request;
 
 /// The known keys of a model type, computed on first use.
 pub type LazyKnownKeys = LazyLock<KnownKeys>;

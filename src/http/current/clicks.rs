@@ -1,7 +1,6 @@
 //! `GET /click/{id}`
 
-use hyper::HeaderMap;
-use hyper::header::{ACCEPT, HeaderName, LOCATION};
+use hyper::header::{ACCEPT, LOCATION};
 
 use super::offer_pages::{PageMessage, message};
 use crate::prelude::*;
@@ -61,6 +60,5 @@ pub fn is_opened_by_a_person(headers: &HeaderMap) -> bool {
 }
 
 fn on_to(url: &str) -> Option<Reply> {
-    let location = HeaderValue::try_from(url).ok()?;
-    Some(Reply::empty(StatusCode::FOUND).header(LOCATION, location))
+    Some(Reply::empty(StatusCode::FOUND).header(LOCATION, HeaderValue::try_from(url).ok()?))
 }

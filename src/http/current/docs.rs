@@ -112,8 +112,7 @@ pub async fn show(context: Context<ApiState>) -> Answer {
 pub async fn file(context: Context<ApiState>) -> Answer {
     let name = context.params.get("file").unwrap_or_default();
     let nth = FILES.iter().position(|file| *file == name).ok_or_else(Failure::not_found_path)?;
-    let file = context.app.docs.files[nth].get_or_init(|| loaded(FILES[nth]));
-    Ok(file.reply().kept_an_hour())
+    Ok(context.app.docs.files[nth].get_or_init(|| loaded(FILES[nth])).reply().kept_an_hour())
 }
 
 fn loaded(name: &str) -> Unchanging {

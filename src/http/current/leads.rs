@@ -20,8 +20,7 @@ pub async fn take(mut context: Context<ApiState>) -> Answer {
 
 /// Shows a lead of the caller's company as submitted, with its actions.
 pub async fn show(context: Context<ApiState>) -> Answer {
-    let newer_steps = knows_newer_values(&context)?;
-    show_with(&context, newer_steps)
+    show_with(&context, knows_newer_values(&context)?)
 }
 
 /// Like [`show`], with or without actions beyond the specification.

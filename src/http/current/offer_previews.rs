@@ -47,14 +47,13 @@ pub async fn savings(context: Context<ApiState>) -> Answer {
 }
 
 fn person(query: &mut Query) -> Lead {
-    let provided_credit_rating =
-        query.optional("providedCreditRating", query::choice::<ProvidedCreditRating>);
+    let rating = query.optional("providedCreditRating", query::choice::<ProvidedCreditRating>);
     let zipcode = query.optional("zipCode", |text| {
         Zipcode::parse(text).ok_or_else(|| "a zipcode of five digits, or ZIP+4".to_owned())
     });
     Lead {
         credit_information: Some(LeadCreditInformation {
-            provided_credit_rating,
+            provided_credit_rating: rating,
             ..LeadCreditInformation::default()
         }),
         personal_information: Some(LeadPersonalInformation { zipcode, ..LeadPersonalInformation::default() }),
@@ -62,14 +61,9 @@ fn person(query: &mut Query) -> Lead {
     }
 }
 
-fn reply(
-    context: &Context<ApiState>,
-    product_type: ProductType,
-    lead: Lead,
-    max_deposit: Option<i64>,
-) -> Answer {
+fn reply(context: &Context<ApiState>, product_type: ProductType, lead: Lead, deposit: Option<i64>) -> Answer {
     let newer_values = knows_newer_values(context)?;
     let company = context.caller()?.company;
-    let preview = Preview { product_type, lead, max_deposit, newer_values, company };
+    let preview = Preview { product_type, lead, max_deposit: deposit, newer_values, company };
     Ok(Reply::json_bytes(preview::show(context.app.engine(), preview)))
 }

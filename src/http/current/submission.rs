@@ -86,11 +86,8 @@ pub(super) fn submission(context: &Context<ApiState>, lead: Lead) -> Result<Subm
     })
 }
 
-pub(super) fn growth<'l>(
-    context: &Context<ApiState>,
-    lead: Uuid,
-    later: &'l Lead,
-) -> Result<Growth<'l>, Failure> {
+/// The growth of a lead by what its caller sends later.
+pub fn growth<'l>(context: &Context<ApiState>, lead: Uuid, later: &'l Lead) -> Result<Growth<'l>, Failure> {
     let caller = context.caller()?;
     let newer_values = knows_newer_values(context)?;
     let made_since = context.app.mergeable_since(caller);

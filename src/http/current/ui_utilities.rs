@@ -15,8 +15,7 @@ pub async fn universities(context: Context<ApiState>) -> Answer {
         let limit = query.required("limit", query::integer(1..=UNIVERSITIES_MAX));
         Some((name, offset, limit?))
     })?;
-    let universities = context.app.universities.search(name, offset, limit);
-    Reply::json(&universities.collect::<Vec<_>>())
+    Reply::json(&context.app.universities.search(name, offset, limit).collect::<Vec<_>>())
 }
 
 /// Lists the featured institutions of the current partners.

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use crate::prelude::*;
 use offerd_insight::reference::{VehicleFilter, Vehicles};
-use offerd_web::Request;
 use offerd_web::query::{self, Query};
 
 /// Largest accepted `limit`, whatever the settings: no setting is below it.
@@ -16,8 +15,7 @@ pub const LIMIT_TAKEN: i64 = 1_000;
 /// Lists the model years, earliest first.
 pub async fn years(context: Context<ApiState>) -> Answer {
     let (least, most) = read(&context.request, |query| (year(query, "minYear"), year(query, "maxYear")))?;
-    let within =
-        |year: &i32| least.is_none_or(|least| least <= *year) && most.is_none_or(|most| *year <= most);
+    let within = |it: &i32| least.is_none_or(|least| least <= *it) && most.is_none_or(|most| *it <= most);
     Reply::json(&vehicles(&context.app).years().iter().filter(|year| within(year)).collect::<Vec<_>>())
 }
 

@@ -5,12 +5,9 @@
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt, stream};
-use hyper::header::HeaderName;
-use hyper::{HeaderMap, Method};
 
 use crate::prelude::*;
 use offerd_engine::matching::{Polled, TableSnapshot, showing};
-use offerd_model::Viewer;
 use offerd_web::events::{EVENT_STREAM, shared_event};
 use offerd_web::{HeldTags, list};
 
@@ -28,8 +25,7 @@ pub const STILL_PENDING: Bytes = Bytes::from_static(b": still pending\n\n");
 /// The wait that a request prefers (RFC 7240, `wait`), capped; `None` if it has none.
 pub fn preferred_wait(headers: &HeaderMap) -> Option<Duration> {
     let wait = |one: &str| one.strip_prefix("wait=")?.trim_matches('"').parse().ok();
-    let seconds = preferences(headers).find_map(wait)?;
-    Some(Duration::from_secs(seconds).min(LONGEST_WAIT))
+    Some(Duration::from_secs(preferences(headers).find_map(wait)?).min(LONGEST_WAIT))
 }
 
 fn preferences(headers: &HeaderMap) -> impl Iterator<Item = &str> {
@@ -46,8 +42,7 @@ pub fn held_versions(headers: &HeaderMap, fingerprint: &str, mark: &str) -> Vec<
     let held = HeldTags::of(&Method::GET, headers);
     let versions = held.opaque().filter_map(|tag| {
         let (version, made_with) = tag.split_once('-')?;
-        let made_with = made_with.strip_suffix(mark)?;
-        (made_with == fingerprint).then(|| version.parse().ok())?
+        (made_with.strip_suffix(mark)? == fingerprint).then(|| version.parse().ok())?
     });
     versions.collect()
 }
@@ -120,8 +115,7 @@ async fn step(
         StreamStep::End => return None,
         StreamStep::Show(snapshot) => snapshot,
         StreamStep::Wait(version) => {
-            let changed = showing::poll(app.engine(), viewer, table, &[version], HEARTBEAT).await;
-            match changed.ok()?? {
+            match showing::poll(app.engine(), viewer, table, &[version], HEARTBEAT).await.ok()?? {
                 Polled::Shown(snapshot) => snapshot,
                 Polled::Unchanged(unchanged) if unchanged.pending => return Some((None, next)),
                 Polled::Unchanged(_) => return None,

@@ -42,8 +42,7 @@ fn document(extent: Extent, addresses: &Addresses) -> OpenApi {
     let mut paths = PathsBuilder::new();
     for (rows, servers) in [(API, None), (INTEGRATIONS, Some(server(&addresses.integrations)))] {
         for row in rows.iter().filter(|row| sections(extent).any(|(name, _)| name == row.section)) {
-            let draft = (row.draft)(OperationDraft::new(&mut components));
-            let operation = draft.operation(row, servers.clone());
+            let operation = (row.draft)(OperationDraft::new(&mut components)).operation(row, servers.clone());
             paths = paths.path(row.path, PathItem::new(method(&row.method), operation));
         }
     }

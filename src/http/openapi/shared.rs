@@ -83,12 +83,11 @@ pub fn preview(draft: OperationDraft<'_>) -> OperationDraft<'_> {
 
 /// Requests a part of a vehicle list.
 pub fn part(draft: OperationDraft<'_>) -> OperationDraft<'_> {
-    let message =
-        "Query parameter year must narrow the 4711 results to at most 2000, or use limit and offset";
+    let fault = "Query parameter year must narrow the 4711 results to at most 2000, or use limit and offset";
     draft
         .query("offset", "How many entries to skip.", integer(0, i64::MAX))
         .query("limit", "The maximum number of entries; all by default.", integer(1, LIMIT_TAKEN))
-        .refuses(unfit("year", message), "A parameter is invalid, or more are needed.")
+        .refuses(unfit("year", fault), "A parameter is invalid, or more are needed.")
 }
 
 /// A model year.

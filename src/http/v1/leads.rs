@@ -50,8 +50,7 @@ fn replace(section: &mut Object, name: &str, in_v1: impl Fn(&str) -> Option<&'st
 }
 
 fn nearest_level(level: &str) -> &'static str {
-    let level = EducationLevel::from_wire(level).unwrap_or(EducationLevel::Other);
-    level.nearest_in_v1().as_str()
+    EducationLevel::from_wire(level).unwrap_or(EducationLevel::Other).nearest_in_v1().as_str()
 }
 
 fn nearest_purposes(card: &mut Object) {

@@ -7,14 +7,12 @@ use offerd_model::ProductType;
 
 /// Accepts a lead; answers 201 with the offers that are available at once.
 pub async fn submit(context: Context<ApiState>) -> Answer {
-    let context = understood(context).await?;
-    created(current::rate_tables::submit(context).await)
+    created(current::rate_tables::submit(understood(context).await?).await)
 }
 
 /// Accepts a lead; answers 201 when all partners have answered.
 pub async fn submit_blocking(context: Context<ApiState>) -> Answer {
-    let context = understood(context).await?;
-    created(current::rate_tables::submit_blocking(context).await)
+    created(current::rate_tables::submit_blocking(understood(context).await?).await)
 }
 
 /// Shows a rate table of the caller's company.
@@ -29,8 +27,7 @@ async fn understood(mut context: Context<ApiState>) -> Result<Context<ApiState>,
 }
 
 fn created(answer: Answer) -> Answer {
-    let reply = answer.map_err(submission::refused)?;
-    Ok(super::reworded(reply, reword)?.status(StatusCode::CREATED))
+    Ok(super::reworded(answer.map_err(submission::refused)?, reword)?.status(StatusCode::CREATED))
 }
 
 fn reword(table: &mut Object) {

@@ -326,7 +326,7 @@ async fn a_hang_up_does_not_cut_the_handler() {
 #[tokio::test]
 async fn a_listener_serves_on_another_runtime_than_it_was_bound_on() {
     let listener = Listener::bind("test", "127.0.0.1:0".parse().unwrap(), limits()).unwrap();
-    let address = listener.local_addr();
+    let address = listener.local_addr;
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let filter = warp::Filter::map(warp::any(), || "from afar");
     let service =

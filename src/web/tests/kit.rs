@@ -225,7 +225,7 @@ pub(super) fn serve(listener: Listener, gate: Gate, body_timeout: Duration, orig
         welcome: watch::channel(Arc::new(CorsVendorPolicy { cors: Cors::new(&origins), vendors })).1,
     };
     let (stop, stopped) = oneshot::channel();
-    let address = listener.local_addr();
+    let address = listener.local_addr;
     let shutdown = async { stopped.await.unwrap_or(()) };
     let serving = tokio::spawn(listener.serve(service(surface), shutdown));
     Server { app, address, stop, serving }

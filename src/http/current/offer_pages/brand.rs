@@ -54,13 +54,12 @@ impl OfferPages {
 impl Brand {
     fn new(own: &BrandSettings, usual: &OfferPageSettings) -> Self {
         let BrandSettings { name, colour, dark_colour } = own;
-        let (colour, dark_colour) =
-            (colour.unwrap_or(usual.colour), dark_colour.unwrap_or(usual.dark_colour));
+        let (colour, dark) = (colour.unwrap_or(usual.colour), dark_colour.unwrap_or(usual.dark_colour));
         let colours = |brand, on| format!("--brand: {brand}; --on-brand: {on}; ");
         let style = format!(
             "{STYLE}:root {{ {}}}\n@media (prefers-color-scheme: dark) {{ :root {{ {}}} }}\n",
             colours(colour, colour.ink()),
-            colours(dark_colour, dark_colour.ink()),
+            colours(dark, dark.ink()),
         );
         let origins = match &usual.frame_ancestors[..] {
             [] => "'none'".to_owned(),

@@ -28,8 +28,7 @@ pub struct OfferEnds {
 impl OfferEnds {
     /// Remaining time of an offer, milliseconds, if it ends before the page does; 0 if it has ended.
     fn of(&self, offer: Uuid) -> Option<i64> {
-        let at = self.at.get(&offer).filter(|at| **at < self.page)?;
-        Some((at - self.now).max(0))
+        Some((self.at.get(&offer).filter(|at| **at < self.page)? - self.now).max(0))
     }
 }
 
@@ -91,8 +90,7 @@ pub fn shelf(table: RateTable, ends: &OfferEnds) -> Shelf {
         section("mortgages", "Mortgages", table.mortgage_offers, mortgage),
         section("more", "More for you", table.special_offers, special),
     ];
-    let mut sections: Vec<OfferSection> =
-        sections.into_iter().filter(|section| !section.cards.is_empty()).collect();
+    let mut sections: Vec<OfferSection> = sections.into_iter().filter(|it| !it.cards.is_empty()).collect();
     for card in sections.iter_mut().flat_map(|section| &mut section.cards) {
         card.ends_in = ends.of(card.uuid);
     }
@@ -145,11 +143,10 @@ fn loan(offer: LoanOffer) -> OfferCard {
 }
 
 fn with_details<D>(offer: Offer<D>) -> (OfferCard, D) {
-    let disclaimers =
-        said([offer.disclaimer, offer.product_sub_type_disclaimer, Some(offer.partner.disclaimer)]);
+    let notes = said([offer.disclaimer, offer.product_sub_type_disclaimer, Some(offer.partner.disclaimer)]);
     let title = words(offer.product_sub_type.as_str());
     (
-        OfferCard { uuid: offer.uuid, url: offer.url, title, disclaimers, ..of(offer.partner.name) },
+        OfferCard { uuid: offer.uuid, url: offer.url, title, disclaimers: notes, ..of(offer.partner.name) },
         offer.details,
     )
 }

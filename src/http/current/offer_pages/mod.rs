@@ -10,8 +10,6 @@ mod templates;
 
 use chrono::DateTime;
 use futures_util::StreamExt;
-use hyper::Method;
-use hyper::header::HeaderName;
 use metrics::counter;
 use tokio::task::spawn_blocking;
 
@@ -25,9 +23,7 @@ use crate::prelude::*;
 use offerd_base::telemetry::metrics::{OFFER_PAGE_DISPLAYS, OFFER_PAGES};
 use offerd_engine::conversions::click;
 use offerd_engine::matching::showing;
-use offerd_engine::records::reading;
 use offerd_engine::records::shown::DisplayedOffer;
-use offerd_model::Viewer;
 use offerd_web::Params;
 use offerd_web::events::EVENT_STREAM;
 
@@ -95,8 +91,7 @@ pub async fn events(context: Context<ApiState>) -> Answer {
 pub async fn seen(context: Context<ApiState>) -> Answer {
     let Context { app, request, params, .. } = context;
     if request.method == Method::GET && !request.is_prefetch() {
-        let within = app.click_rates.count_address(&request).is_ok();
-        let recorded = within && record_seen(&app, &params).await;
+        let recorded = app.click_rates.count_address(&request).is_ok() && record_seen(&app, &params).await;
         counter!(OFFER_PAGE_DISPLAYS, "recorded" => if recorded { "yes" } else { "no" }).increment(1);
     }
     Ok(transparent_pixel().own_site())
@@ -147,8 +142,7 @@ fn ends(app: &ApiState, opened: &OpenPage) -> Result<OfferEnds, Failure> {
 pub fn message(app: &ApiState, company: Option<Uuid>, framed: bool, message: PageMessage) -> Answer {
     counter!(OFFER_PAGES, "answer" => message.name).increment(1);
     let (name, brand) = brand_of(app, company);
-    let html = templates::message(&name, brand, framed, message)?;
-    Ok(html_reply(html, brand, framed).status(message.status))
+    Ok(html_reply(templates::message(&name, brand, framed, message)?, brand, framed).status(message.status))
 }
 
 /// A failure as an HTML page, if there is a text for its status, with the headers of the failure.
@@ -160,8 +154,7 @@ pub fn kindly(app: &ApiState, failure: &Failure, framed: bool) -> Option<Reply> 
         _ => return None,
     };
     let page = message(app, None, framed, said).ok()?;
-    let headers = failure.headers.iter().cloned();
-    Some(headers.fold(page, |page, (name, value)| page.header(name, value)))
+    Some(failure.headers.iter().cloned().fold(page, |page, (name, value)| page.header(name, value)))
 }
 
 fn html_reply(html: String, brand: &Brand, framed: bool) -> Reply {

@@ -95,8 +95,7 @@ pub fn page(page: &OfferPage) -> Result<String, Failure> {
     let shelf = read(snapshot, ends)?;
     let moves = snapshot.pending || shelf.has_ends();
     let shelf = Value::from(Serde(shelf));
-    let offers = offers(&shelf, snapshot, root)?;
-    let offers = Value::from_safe_string(offers);
+    let offers = Value::from_safe_string(offers(&shelf, snapshot, root)?);
     let body = render("page.html", context! { shelf, offers, until => *until, test => snapshot.test })?;
     let script = moves.then_some(SCRIPT);
     layout(context! { title => "Your offers", name => name.as_str(), framed => *framed }, brand, body, script)

@@ -20,18 +20,8 @@ pub struct SandboxArguments {
     /// Shortest and longest response time; nine of ten are within the first quarter of the span
     #[arg(long, value_name = "SPAN", default_value = "200ms..1500ms")]
     latency: Latency,
-    /// Share of requests answered with status 500
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
-    errors: f64,
-    /// Share of requests answered with garbage
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
-    garbage: f64,
-    /// Share of requests answered at one byte per second
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
-    drip: f64,
-    /// Share of requests whose connection is closed without an answer
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
-    reset: f64,
+    #[command(flatten)]
+    rates: Rates,
     /// Seed of the random draws; the same seed draws the same
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -39,9 +29,7 @@ pub struct SandboxArguments {
 
 /// Runs `offerd sandbox` until it is stopped.
 pub async fn run(arguments: &SandboxArguments) -> Result<(), CommandError> {
-    let SandboxArguments { errors, garbage, drip, reset, .. } = *arguments;
-    let rates = Rates { errors, garbage, drip, reset };
-    if !rates.are_possible() {
+    if !arguments.rates.are_possible() {
         return Err("the shares must be from 0 to 1, and at most 1 together".into());
     }
     let cases = SandboxCases::load(&arguments.cases)
@@ -53,10 +41,10 @@ pub async fn run(arguments: &SandboxArguments) -> Result<(), CommandError> {
         "answering for {} at http://{address}/KEY/...",
         page::counted(cases.partners(), "partner")
     ));
-    for skipped in cases.skipped() {
+    for skipped in &cases.skipped {
         tell!("offerd: {skipped}, so it answers nothing");
     }
-    let chance = Chance::new(arguments.seed, arguments.latency, rates);
+    let chance = Chance::new(arguments.seed, arguments.latency, arguments.rates);
     let behaviours = Behaviours::of(&arguments.cases, arguments.seed, chance);
     serve(listener, cases, behaviours, |line| page::print(line)).await;
     Ok(())

@@ -1,9 +1,8 @@
 //! File descriptors: the process raises its limit to the maximum, and reserves some from its clients.
 
-use metrics::gauge;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tracing::{info, warn};
 
+use super::prelude::*;
 use offerd_base::telemetry::metrics::DESCRIPTORS_MAX;
 
 /// Divisor of the reserved descriptors for the admin listener's share.

@@ -1,16 +1,10 @@
 //! Follows changes by other processes, within a second, and the return of the suppression key.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use tokio::task::{JoinHandle, spawn_blocking};
-use tracing::error;
-
+use super::prelude::*;
 use offerd_admin::ReadinessState;
-use offerd_engine::matching::MatchingEngine;
 use offerd_insight::persons::erasure;
 use offerd_store::pauses::Pauses;
-use offerd_store::{ReadError, Store, Topic};
+use offerd_store::{ReadError, Topic};
 
 /// The topics followed here; tokens and users are followed where they are used.
 const FOLLOWED: [Topic; 3] = [Topic::Pauses, Topic::Suppressions, Topic::Erasures];

@@ -1,22 +1,13 @@
 //! Reads and checks settings, partner files and the list of cars, and reports all faults at once.
 
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::path::Path;
 
-use metrics::gauge;
-
+use super::prelude::*;
 use offerd_admin::password::PasswordDigest;
-use offerd_base::config::{Settings, StoreSettings};
-use offerd_base::declaration::Fault;
+use offerd_base::config::StoreSettings;
 use offerd_base::telemetry::metrics::CERTIFICATE_ENDS;
-use offerd_engine::experiments::ExperimentRules as Experiments;
-use offerd_engine::matching::partner_clients::PartnerClients;
-use offerd_http::identities::Identities;
-use offerd_insight::reference::Vehicles;
 use offerd_outbound::alerts;
-use offerd_outbound::postbacks::Subscriptions;
-use offerd_partners::Book;
-use offerd_store::{MasterKey, Store};
+use offerd_store::MasterKey;
 
 /// The result of reading all configuration, at a start or a reload.
 #[derive(Debug)]
@@ -69,8 +60,7 @@ pub fn vehicles(settings: &Settings) -> Result<Vehicles, Vec<Fault>> {
 pub fn certificate_days(settings: &Settings) -> Result<Vec<(&'static str, u64)>, Vec<Fault>> {
     let days = Identities::read(settings).and_then(|identities| {
         let days = identities.shown().map(|(listener, identity)| {
-            let days = identity.days_left().map_err(|fault| vec![(format!("{listener}.tls"), fault)])?;
-            Ok((listener, days))
+            Ok((listener, identity.days_left().map_err(|fault| vec![(format!("{listener}.tls"), fault)])?))
         });
         days.collect()
     });
@@ -109,8 +99,7 @@ pub fn master_key_fault(settings: &Settings) -> Option<Fault> {
 
 /// The fault in how the database is configured, if one is. Whether it answers shows when it is opened.
 pub fn database_fault(settings: &Settings) -> Option<Fault> {
-    let database = settings.store.database()?;
-    let (key, message) = Store::database_fault(database)?;
+    let (key, message) = Store::database_fault(settings.store.database()?)?;
     Some(settings.fault(key, message))
 }
 

@@ -6,6 +6,7 @@ mod following;
 mod guard;
 mod load;
 mod opened;
+mod prelude;
 mod reload;
 mod retention;
 mod signals;
@@ -14,14 +15,8 @@ mod started;
 mod threads;
 mod watchdog;
 
-use std::path::PathBuf;
-use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::Duration;
-
 use actix_rt::System;
 use tokio::runtime::Builder;
-use tracing::error;
 
 pub use self::descriptors::Descriptors;
 use self::guard::{CLOSING, WatchdogHandle};
@@ -29,6 +24,7 @@ pub use self::load::{
     Loaded, certificate_days, database_fault, load, master_key_fault, vehicles, wrong_master_key,
 };
 use self::opened::{BoundListeners, open};
+use self::prelude::*;
 use self::signals::Signals;
 pub use self::sockets::Sockets;
 use self::started::Started;
@@ -60,7 +56,7 @@ fn run_to_end(config: Option<PathBuf>, loaded: Loaded) -> Result<ExitCode, Fatal
     });
     let guard = WatchdogHandle::post(settings.shutdown.announce + settings.shutdown.drain)
         .map_err(|error| format!("could not start the shutdown watchdog thread: {error}"))?;
-    let outcome = system.block_on(live(config, loaded, sockets, DaemonTelemetry { filter, metrics }, &guard));
+    let outcome = system.block_on(live(config, loaded, sockets, (filter, metrics), &guard));
     if outcome.is_ok() {
         // The indexes are closed when the last task drops the store.
         drop(system);
@@ -68,27 +64,14 @@ fn run_to_end(config: Option<PathBuf>, loaded: Loaded) -> Result<ExitCode, Fatal
             runtime.shutdown_timeout(CLOSING);
         }
     }
-    match outcome {
-        Ok(DaemonEnding::Drained) => Ok(ExitCode::SUCCESS),
-        Ok(DaemonEnding::Cut) => Ok(ExitCode::FAILURE),
-        Err(message) => {
-            error!("{message}");
-            std::process::exit(1);
-        }
-    }
+    outcome.map_err(|message| {
+        error!("{message}");
+        std::process::exit(1)
+    })
 }
 
-struct DaemonTelemetry {
-    filter: telemetry::logging::Filter,
-    metrics: telemetry::recorder::Handle,
-}
-
-enum DaemonEnding {
-    /// Everything in flight was answered.
-    Drained,
-    /// The drain deadline passed, or a second signal came.
-    Cut,
-}
+/// The filter of the log, and the recorder of the metrics.
+type DaemonTelemetry = (telemetry::logging::Filter, telemetry::recorder::Handle);
 
 async fn live(
     config: Option<PathBuf>,
@@ -96,7 +79,7 @@ async fn live(
     sockets: Sockets,
     telling: DaemonTelemetry,
     guard: &WatchdogHandle,
-) -> Result<DaemonEnding, Fatal> {
+) -> Result<ExitCode, Fatal> {
     let mut signals = Signals::listen()?;
     for (key, value, source) in loaded.settings.describe() {
         tracing::debug!(key, value, source, "setting");

@@ -1,17 +1,11 @@
 //! The first steps: bind the addresses, which a second daemon cannot; then open the store.
 
-use std::time::Duration;
-
-use tracing::{info, warn};
-
 use super::guard::WatchdogHandle;
-use super::{Descriptors, Fatal, Sockets};
-use offerd_base::config::Settings;
+use super::prelude::*;
+use super::{Descriptors, Sockets};
 use offerd_engine::records::Records;
-use offerd_http::identities::Identities;
 use offerd_insight::nodes::{self, NodeStatus};
-use offerd_partners::Book;
-use offerd_store::{DISK_FULL, START_BYTES, Store, StoreOptions};
+use offerd_store::{DISK_FULL, START_BYTES, StoreOptions};
 use offerd_web::Listener;
 
 /// How long a start waits for a command that works on the stopped store.
@@ -63,8 +57,7 @@ pub(super) async fn open(settings: &Settings, book: &Book, guard: &WatchdogHandl
     store.stand(NodeStatus::of(settings).text());
     nodes::remark(settings).iter().for_each(|remark| warn!("{remark}"));
     let records = Records::of(store);
-    let kept = records.templates.keep(book).await;
-    kept.map_err(|error| {
+    records.templates.keep(book).await.map_err(|error| {
         unstarted(settings, &format!("could not store the partner templates: {error}"), "see the log")
     })?;
     info!(partners = book.partners().len(), offers = book.offers(), "partners loaded");

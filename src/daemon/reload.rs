@@ -1,29 +1,19 @@
 //! Reloading: swaps the partner files and the reloadable settings as one, after everything that can fail.
 
 use std::fmt::Display;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use metrics::{counter, gauge};
 use sd_notify::NotifyState;
-use tokio::sync::watch;
-use tracing::{error, info, warn};
 
 use super::load::{Loaded, load, note_certificates, placed};
 use super::notify;
+use super::prelude::*;
 use offerd_admin::reload_report::{BookFigures, ReloadOutcome, Report};
-use offerd_base::config::{SettingChange, Settings};
-use offerd_base::declaration::Fault;
+use offerd_base::config::SettingChange;
 use offerd_base::telemetry::logging::Filter;
 use offerd_base::telemetry::metrics::{BOOK_FINGERPRINT, RELOAD_REFUSED, RELOADED_AT, RELOADS};
-use offerd_engine::experiments::ExperimentRules as Experiments;
-use offerd_engine::matching::partner_clients::PartnerClients;
-use offerd_engine::matching::{Configuration, MatchingEngine, cap_sharing};
-use offerd_http::identities::{Identities, Renewals};
-use offerd_insight::reference::Vehicles;
-use offerd_outbound::postbacks::{self, Subscriptions};
-use offerd_partners::Book;
+use offerd_engine::matching::{Configuration, cap_sharing};
+use offerd_http::identities::Renewals;
+use offerd_outbound::postbacks;
 use offerd_partners::diff::BookDiff;
 use offerd_store::tokens::Tokens;
 use offerd_web::CorsVendorPolicy;
@@ -50,21 +40,13 @@ pub struct Reloading {
     pub filter: Filter,
 }
 
-enum ReloadRefusal {
-    Faulty(Vec<Fault>),
-    Failed(String),
-}
-
 impl Reloading {
     /// Reads everything again and swaps it. Reports to the service manager, the log and the metrics.
     pub async fn reload(&mut self) -> ReloadOutcome {
         let began = [Some(NotifyState::Reloading), NotifyState::monotonic_usec_now().ok()];
         notify(&began.into_iter().flatten().collect::<Vec<_>>());
-        let outcome = match self.swap().await {
-            Ok(report) => ReloadOutcome::Reloaded(Box::new(report)),
-            Err(ReloadRefusal::Faulty(faults)) => ReloadOutcome::Refused { faults },
-            Err(ReloadRefusal::Failed(cause)) => ReloadOutcome::Failed { cause },
-        };
+        let reloaded = self.swap().await.map(|report| ReloadOutcome::Reloaded(Box::new(report)));
+        let outcome = reloaded.unwrap_or_else(|refusal| refusal);
         tell(&outcome);
         counter!(RELOADS, "result" => outcome.word()).increment(1);
         match outcome {
@@ -76,20 +58,21 @@ impl Reloading {
         outcome
     }
 
-    async fn swap(&mut self) -> Result<Report, ReloadRefusal> {
+    async fn swap(&mut self) -> Result<Report, ReloadOutcome> {
+        let refused = |faults| ReloadOutcome::Refused { faults };
         let config = self.config.clone();
         let read = aside("could not finish reading the files", move || load(config.as_deref()));
         let Loaded { settings: later, book, subscriptions, experiments, vehicles } =
-            read.await?.map_err(ReloadRefusal::Faulty)?;
-        let (settings, settings_diff) = self.settings.reloaded(&later).map_err(ReloadRefusal::Faulty)?;
+            read.await?.map_err(refused)?;
+        let (settings, settings_diff) = self.settings.reloaded(&later).map_err(refused)?;
         let shown = self.shown.clone();
         let read = aside("could not finish reading the certificates", move || shown.read_again());
-        let renewals = read.await?.map_err(|found| ReloadRefusal::Faulty(placed(&self.settings, found)))?;
+        let renewals = read.await?.map_err(|found| refused(placed(&self.settings, found)))?;
         let old = self.engine.configuration();
         if let Some(fault) = empties(&old.book, &book, &later) {
-            return Err(ReloadRefusal::Faulty(vec![fault]));
+            return Err(refused(vec![fault]));
         }
-        let clients = old.clients.opened(&book).map_err(ReloadRefusal::Faulty)?;
+        let clients = old.clients.opened(&book).map_err(refused)?;
         let kept = self.engine.records.templates.keep(&book).await;
         kept.map_err(failed("could not store the partner templates"))?;
         let begun = postbacks::begin(&self.engine.records.store, &subscriptions).await;
@@ -160,12 +143,12 @@ impl Reloading {
 async fn aside<T: Send + 'static>(
     cut: &'static str,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, ReloadRefusal> {
-    tokio::task::spawn_blocking(work).await.map_err(|_| ReloadRefusal::Failed(cut.to_owned()))
+) -> Result<T, ReloadOutcome> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| ReloadOutcome::Failed { cause: cut.to_owned() })
 }
 
-fn failed<E: Display>(what: &'static str) -> impl FnOnce(E) -> ReloadRefusal {
-    move |failure| ReloadRefusal::Failed(format!("{what}: {failure}"))
+fn failed<E: Display>(what: &'static str) -> impl FnOnce(E) -> ReloadOutcome {
+    move |failure| ReloadOutcome::Failed { cause: format!("{what}: {failure}") }
 }
 
 fn empties(old: &Book, new: &Book, settings: &Settings) -> Option<Fault> {

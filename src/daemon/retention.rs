@@ -1,19 +1,16 @@
 //! Background retention: drops or removes records past their retention while the daemon runs.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio::runtime::Handle;
-use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval, sleep};
-use tracing::{error, info};
 
+use super::prelude::*;
 use offerd_base::config::{AuditSettings, StoreSettings};
 use offerd_base::telemetry::metrics::{STORE_BYTES, STORE_VOLUMES_DROPPED, TRANSCRIPTS};
-use offerd_engine::matching::MatchingEngine;
 use offerd_engine::records::transcripts;
 use offerd_store::audit::AuditLog;
-use offerd_store::{Commit, Dropped, Expired};
+use offerd_store::{Dropped, Expired};
 
 /// Longest interval between two passes.
 const SELDOM: Duration = Duration::from_secs(60);
@@ -80,8 +77,7 @@ async fn prune_audit(engine: &MatchingEngine, keep: Duration) {
 /// The limit before which records are too old, and the current time, in Unix milliseconds.
 fn too_old(engine: &MatchingEngine, retention: Duration) -> (u64, i64) {
     let now_ms = engine.records.store.now_ms();
-    let retention_ms = u64::try_from(retention.as_millis()).unwrap_or(u64::MAX);
-    (now_ms.cast_unsigned().saturating_sub(retention_ms), now_ms)
+    (now_ms.cast_unsigned().saturating_sub(u64::try_from(retention.as_millis()).unwrap_or(u64::MAX)), now_ms)
 }
 
 /// Removes old records from a database for a while, and rests for half of that time.

@@ -1,57 +1,42 @@
 //! The daemon from start to drain.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
-
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
-use tracing::{error, info, warn};
 use uuid::Uuid;
 
 use super::following;
 use super::guard::{DaemonStage, WatchdogHandle};
 use super::load::note_certificates;
 use super::opened::BoundListeners;
+use super::prelude::*;
 use super::reload::{Reloading, note_book};
 use super::signals::{SignalRequest, Signals};
 use super::threads::EngineThreads;
-use super::{DaemonEnding, DaemonTelemetry, Fatal, Loaded, notify, retention, watchdog};
+use super::{DaemonTelemetry, Loaded, notify, retention, watchdog};
 use crate::bootstrap::{self, FirstSignIn};
 use offerd_admin::console::{links, secret};
 use offerd_admin::password::{PasswordDigest, Passwords};
 use offerd_admin::reload_report::{Requests, channel as reload_requests};
 use offerd_admin::{Admin, ReadinessState};
-use offerd_base::config::Settings;
-use offerd_base::declaration::Fault;
 use offerd_base::run_file::{OwnRunFile, RunFile};
 use offerd_base::telemetry::logging::AUDIT;
 use offerd_base::telemetry::recorder::Handle;
 use offerd_base::telemetry::traces::{SpanExportTask, Traces};
-use offerd_engine::experiments::ExperimentRules as Experiments;
 use offerd_engine::matching::callbacks::Callbacks;
 use offerd_engine::matching::kept_tables::KeptTables;
-use offerd_engine::matching::partner_clients::PartnerClients;
 use offerd_engine::matching::suppressions::Suppressions;
-use offerd_engine::matching::{
-    Configuration, MatchingEngine, Matchmaker, cap_sharing, recovery, shown_posts,
-};
+use offerd_engine::matching::{Configuration, Matchmaker, cap_sharing, recovery, shown_posts};
 use offerd_engine::ranking::{RankingLearner, Rankings};
 use offerd_engine::records::Records;
 use offerd_engine::records::projection::keep;
-use offerd_http::identities::Identities;
+use offerd_http::{ApiState, routes};
 use offerd_insight::persons::index::ContactIndex;
-use offerd_insight::reference::Vehicles;
 use offerd_insight::reports::Reports;
 use offerd_model::BaseUrl;
 use offerd_outbound::alerts::{self, AlertBoard};
 use offerd_outbound::outbox::Worker;
-use offerd_outbound::postbacks::{self, PostbackKeeper, Subscriptions};
-use offerd_partners::Book;
+use offerd_outbound::postbacks::{self, PostbackKeeper};
 use offerd_store::audit::{AuditEntry, AuditLog};
 use offerd_store::left_alone;
 use offerd_store::tokens::Tokens;
-use offerd_store::{Commit, Store};
 use offerd_web::{CorsVendorPolicy, Drained, Listener, WrongListenerHint};
 
 const GIVING_BACK: Duration = Duration::from_secs(5);
@@ -85,7 +70,7 @@ impl Started {
         Loaded { settings, book, subscriptions, experiments, vehicles }: Loaded,
         bound: BoundListeners,
         records: Records,
-        DaemonTelemetry { filter, metrics }: DaemonTelemetry,
+        (filter, metrics): DaemonTelemetry,
     ) -> Result<Self, Fatal> {
         let BoundListeners { api, integrations, admin, shown } = bound;
         let (store, seen) = (records.store.clone(), following::seen(&records.store));
@@ -178,7 +163,7 @@ impl Started {
         announce: Duration,
         signals: &mut Signals,
         guard: &WatchdogHandle,
-    ) -> Result<DaemonEnding, Fatal> {
+    ) -> Result<ExitCode, Fatal> {
         drop(self.reloads);
         info!("stopping");
         guard.at(DaemonStage::Answering);
@@ -193,7 +178,7 @@ impl Started {
             cut
         };
         let ending = tokio::select! {
-            cut = drained => if cut { DaemonEnding::Cut } else { DaemonEnding::Drained },
+            cut = drained => if cut { ExitCode::FAILURE } else { ExitCode::SUCCESS },
             () = signals.stop_again() => {
                 // Ends at once; the store is consistent at any moment.
                 self.run_file.remove();
@@ -240,13 +225,13 @@ impl Public {
     fn serve(
         listeners: [Listener; 2],
         threads: &EngineThreads,
-        app: Arc<offerd_http::ApiState>,
+        app: Arc<ApiState>,
         reception: &watch::Sender<Arc<CorsVendorPolicy>>,
     ) -> Self {
         let spread = threads.for_connections();
         let [api, integrations] = listeners.map(|listener| listener.on(spread.clone()));
         let (stop, stopping) = watch::channel(false);
-        let public = [(api, offerd_http::routes::API), (integrations, offerd_http::routes::INTEGRATIONS)];
+        let public = [(api, routes::API), (integrations, routes::INTEGRATIONS)];
         let serving = public.map(|(listener, routes)| {
             let mut stopping = stopping.clone();
             // A dropped sender means stop, too.
@@ -271,19 +256,18 @@ fn public_app(
     tokens: &Tokens,
     settings: &Settings,
     run_file: &RunFile,
-) -> (watch::Sender<Arc<Vehicles>>, Arc<offerd_http::ApiState>) {
+) -> (watch::Sender<Arc<Vehicles>>, Arc<ApiState>) {
     let (vehicles, looked_up) = watch::channel(Arc::new(vehicles));
     let url = &run_file.integrations;
-    let app =
-        offerd_http::ApiState::new(matchmaker.clone(), tokens.clone(), settings, url, looked_up, elsewhere());
+    let app = ApiState::new(matchmaker.clone(), tokens.clone(), settings, url, looked_up, elsewhere());
     (vehicles, Arc::new(app))
 }
 
 fn elsewhere() -> Arc<WrongListenerHint> {
-    let public = |routes: &[offerd_http::routes::ApiRoute]| routes.iter().map(|route| route.path).collect();
+    let public = |routes: &[routes::ApiRoute]| routes.iter().map(|route| route.path).collect();
     let listeners = [
-        ("api", public(offerd_http::routes::API)),
-        ("integrations", public(offerd_http::routes::INTEGRATIONS)),
+        ("api", public(routes::API)),
+        ("integrations", public(routes::INTEGRATIONS)),
         ("admin", offerd_admin::paths().map(|(_, path)| path).collect()),
     ];
     Arc::new(WrongListenerHint::new(listeners))
@@ -293,14 +277,9 @@ fn counts(engine: &MatchingEngine, settings: &Settings) -> Result<Reports, Fatal
     Reports::of(engine.records.clone(), settings.reports.clone()).map_err(|error| error.to_string())
 }
 
-fn aside(
-    settings: &Settings,
-    matchmaker: &Matchmaker,
-    app: &offerd_http::ApiState,
-    reports: &Reports,
-) -> Vec<JoinHandle<()>> {
-    let engine = || Arc::clone(matchmaker.engine());
-    let (recovering, store) = (matchmaker.clone(), engine().records.store.clone());
+fn aside(settings: &Settings, maker: &Matchmaker, app: &ApiState, reports: &Reports) -> Vec<JoinHandle<()>> {
+    let engine = || Arc::clone(maker.engine());
+    let (recovering, store) = (maker.clone(), engine().records.store.clone());
     let (prefills, failing) = (Arc::clone(&app.prefills), engine());
     let rankings = engine().rankings.clone();
     let learning = rankings.map(|rankings| tokio::spawn(keep(RankingLearner::new(rankings), queueing(app))));
@@ -320,7 +299,7 @@ fn aside(
     aside
 }
 
-fn queueing(app: &offerd_http::ApiState) -> impl Fn() -> Duration + Send + Sync + use<> {
+fn queueing(app: &ApiState) -> impl Fn() -> Duration + Send + Sync + use<> {
     let gate = Arc::clone(&app.gate);
     move || gate.queueing()
 }
@@ -414,8 +393,7 @@ fn tell_ready(health: &ReadinessState, store: &Store, run_file: &RunFile) {
     health.set_ready(true);
     notify(&[sd_notify::NotifyState::Ready]);
     if let Some(within) = sd_notify::watchdog_enabled() {
-        let told = || notify(&[sd_notify::NotifyState::Watchdog]);
-        tokio::spawn(watchdog::watch(store.clone(), within, told));
+        tokio::spawn(watchdog::watch(store.clone(), within, || notify(&[sd_notify::NotifyState::Watchdog])));
     }
     info!(api = run_file.api, integrations = run_file.integrations, admin = run_file.admin, "ready");
 }
@@ -433,8 +411,7 @@ fn run_file(config: Option<&PathBuf>, [api, integrations, admin]: [&Listener; 3]
 }
 
 fn written(run_file: &RunFile, settings: &Settings) -> Result<OwnRunFile, Fatal> {
-    let written = run_file.write(&settings.store.path);
-    written.map_err(|error| format!("could not write the run file: {error}"))
+    run_file.write(&settings.store.path).map_err(|error| format!("could not write the run file: {error}"))
 }
 
 /// Builds the engine from these settings, with a client for every partner of the book. It uses the addresses
@@ -451,13 +428,11 @@ fn engine(
     let clients = PartnerClients::new(settings.wire).opened(&book).map_err(told)?;
     let key_file = left_alone::key_file(settings.store.suppression_key_file.as_deref(), &settings.store.path);
     let holders = Tokens::of(records.store.clone()).holders();
-    let rankings =
-        Rankings::of(records.clone(), settings.ranking.clone()).map_err(|error| error.to_string())?;
+    let rankings = Rankings::of(records.clone(), settings.ranking.clone()).map_err(|why| why.to_string())?;
     let suppressions = Suppressions::of(&records.store, key_file);
     let ids = &records.templates.ids;
-    let configuration = Configuration::new(Arc::new(book), clients, settings.into(), experiments, ids);
-    let mut engine =
-        MatchingEngine::new(records.store.clock(), records, configuration, base_url, suppressions);
+    let config = Configuration::new(Arc::new(book), clients, settings.into(), experiments, ids);
+    let mut engine = MatchingEngine::new(records.store.clock(), records, config, base_url, suppressions);
     let Configuration { book, experiments, .. } = &*engine.configuration();
     let remarks = [engine.missing_lists(book), experiments.without_token(&holders)];
     remarks.iter().flatten().for_each(|remark| warn!("{remark}"));
@@ -487,7 +462,6 @@ fn passwords(settings: &Settings) -> Result<(Passwords, Option<String>), Fatal> 
     {
         return Ok((Passwords { secret: known, password }, None));
     }
-    let made =
-        secret::make(store).map_err(|error| format!("could not write the console's secret: {error}"))?;
+    let made = secret::make(store).map_err(|why| format!("could not write the console's secret: {why}"))?;
     Ok((Passwords { secret: Some(PasswordDigest::of_secret(&made.secret)), password }, Some(made.secret)))
 }

@@ -1,12 +1,10 @@
 //! The service manager's watchdog: fed only after a small durable write, so a daemon whose disk hangs or has
 //! failed is restarted.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
 use tokio::time::{MissedTickBehavior, interval, timeout};
-use tracing::error;
 
-use offerd_store::{Commit, CommitError, Store, Tree};
+use super::prelude::*;
+use offerd_store::{CommitError, Tree};
 
 /// Writes within the watchdog's time limit.
 const BEATS: u32 = 3;
@@ -37,8 +35,7 @@ pub async fn watch(store: Store, within: Duration, mut alive: impl FnMut()) {
 async fn beat(store: &Store) -> Result<(), CommitError> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
-    let heartbeat = store.own_key(HEARTBEAT);
-    store.commit(Commit::new().put(Tree::Meta, heartbeat, now_ms.to_be_bytes())).await
+    store.commit(Commit::new().put(Tree::Meta, store.own_key(HEARTBEAT), now_ms.to_be_bytes())).await
 }
 
 #[cfg(test)]

@@ -25,7 +25,8 @@ pub type SimulatedAnswer = hyper::Response<Bytes>;
 #[derive(Debug, Default)]
 pub struct SandboxCases {
     answers: BTreeMap<String, BTreeMap<String, SandboxCase>>,
-    skipped: Vec<String>,
+    /// The skipped files, each with the reason.
+    pub skipped: Vec<String>,
     /// Number of cases begun, over all partners.
     begun: AtomicU64,
 }
@@ -122,11 +123,6 @@ impl SandboxCases {
         self.skipped.push(format!("{} {reason}", path.display()));
     }
 
-    /// The skipped files, each with the reason.
-    pub fn skipped(&self) -> &[String] {
-        &self.skipped
-    }
-
     /// The number of partners.
     pub fn partners(&self) -> usize {
         self.answers.len()
@@ -184,8 +180,7 @@ impl SandboxCaseFile {
             return Ok(None);
         };
         let first = answer(&first)?;
-        let mut case =
-            SandboxCase { first, callbacks: Vec::new(), later: Vec::new(), begun: AtomicU64::new(0) };
+        let mut case = SandboxCase { first, callbacks: vec![], later: vec![], begun: AtomicU64::new(0) };
         for (nth, CaseExchange { call, callback, response }) in exchanges {
             let placed = |fault: String| format!("`calls[{nth}]`: {fault}");
             let said = response.ok_or_else(|| placed("has no `response`".to_owned()))?;
@@ -311,7 +306,7 @@ mod tests {
         fs::write(directory.path().join("README.md"), "Cases.").unwrap();
         let cases = SandboxCases::load(directory.path()).unwrap();
         assert_eq!(cases.names()["lender"], ["offers"]);
-        let told: Vec<&str> = cases.skipped().iter().map(|told| told.rsplit('/').next().unwrap()).collect();
+        let told: Vec<&str> = cases.skipped.iter().map(|told| told.rsplit('/').next().unwrap()).collect();
         assert_eq!(told, ["README.md is not a partner's directory", "notes.md is not a `.json` file"]);
     }
 

@@ -32,15 +32,19 @@ impl FromStr for Latency {
 }
 
 /// Failure rates, as shares of all requests.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, clap::Args)]
 pub struct Rates {
-    /// Answered with status 500.
+    /// Share of requests answered with status 500
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     pub errors: f64,
-    /// Answered with an unreadable body.
+    /// Share of requests answered with garbage
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     pub garbage: f64,
-    /// Answered with one byte a second.
+    /// Share of requests answered at one byte per second
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     pub drip: f64,
-    /// Cut off without an answer.
+    /// Share of requests whose connection is closed without an answer
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     pub reset: f64,
 }
 
@@ -91,16 +95,14 @@ impl Chance {
             (random.f64(), random.f64(), random.f64())
         };
         let Latency { shortest, longest } = self.latency;
-        let share =
-            if quick < QUICK { place * QUICK_REACH } else { QUICK_REACH + place * (1.0 - QUICK_REACH) };
-        (self.fate(fate), shortest + (longest - shortest).mul_f64(share))
+        let at = if quick < QUICK { place * QUICK_REACH } else { QUICK_REACH + place * (1.0 - QUICK_REACH) };
+        (self.fate(fate), shortest + (longest - shortest).mul_f64(at))
     }
 
     fn fate(&self, mut drawn: f64) -> Fate {
         let Rates { errors, garbage, drip, reset } = self.rates;
-        let fates =
-            [(errors, Fate::Error), (garbage, Fate::Garbage), (drip, Fate::Drip), (reset, Fate::Reset)];
-        for (rate, fate) in fates {
+        let all = [(errors, Fate::Error), (garbage, Fate::Garbage), (drip, Fate::Drip), (reset, Fate::Reset)];
+        for (rate, fate) in all {
             if drawn < rate {
                 return fate;
             }

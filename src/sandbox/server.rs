@@ -116,8 +116,10 @@ fn respond(answer: &SimulatedAnswer, fate: Fate) -> io::Result<Response<SandboxB
     let body = match fate {
         Fate::Answered => Full::new(body).boxed(),
         Fate::Error => {
-            let error = json!({"error": "drawn by chance"});
-            return Ok(json_response(StatusCode::INTERNAL_SERVER_ERROR, &error));
+            return Ok(json_response(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                &json!({"error": "drawn by chance"}),
+            ));
         }
         Fate::Garbage => Full::from("\u{1}<{[ this is nothing").boxed(),
         Fate::Drip => dripping(body),

@@ -17,8 +17,7 @@ operations! {
     list(context) => standing(&context.app);
 
     /// Sends a test alert, and reports the result of each receiver.
-    test(context, test: AlertTest) =>
-        tested(&context.app, &AuditActor::of_command(&context), test.receiver.as_deref()).await?;
+    test(context, test: AlertTest) => tested(&context.app, &by(&context), test.receiver.as_deref()).await?;
 }
 
 /// The current alerts. On a follower whose store does not answer, they may be out of date.

@@ -28,7 +28,8 @@ const NAME_CHARS: usize = 64;
 /// The actor's name: the user that ran the command, or `admin key` if none was sent.
 pub fn operator(headers: &HeaderMap) -> String {
     let name = headers.get(OPERATOR).and_then(|name| name.to_str().ok()).unwrap_or_default();
-    let name: String = name.chars().filter(is_of_a_name).take(NAME_CHARS).collect();
+    let is_of_name = |letter: &char| letter.is_ascii_alphanumeric() || " ()-_.@+$\\".contains(*letter);
+    let name: String = name.chars().filter(is_of_name).take(NAME_CHARS).collect();
     let name = name.trim().to_owned();
     if name.is_empty() { "admin key".to_owned() } else { name }
 }
@@ -43,10 +44,8 @@ pub(super) struct AuditActor {
     pub(super) from: String,
 }
 
-impl AuditActor {
-    pub(super) fn of_command(context: &Context) -> Self {
-        Self { who: operator(&context.request.headers), role: None, from: "command".to_owned() }
-    }
+pub(super) fn by(context: &Context) -> AuditActor {
+    AuditActor { who: operator(&context.request.headers), role: None, from: "command".to_owned() }
 }
 
 /// The record of an action: an audit entry and a log line. Created by `note!`.
@@ -88,22 +87,12 @@ impl AdminState {
         line(&actor.who);
     }
 
-    pub(super) async fn commit(
-        &self,
-        by: &AuditActor,
-        of: Note<'_>,
-        what: Commit,
-    ) -> Result<(), CommitError> {
+    pub(super) async fn commit(&self, by: &AuditActor, of: Note<'_>, put: Commit) -> Result<(), CommitError> {
         let AuditActor { who, role, from } = by.clone();
         let Note { action, object, reason, line } = of;
         let entry = AuditEntry { who, role, from, action, object, reason };
-        self.audit.commit(what, entry).await.inspect(|()| line(&by.who))
+        self.audit.commit(put, entry).await.inspect(|()| line(&by.who))
     }
-}
-
-/// Characters of names such as `root (uid 0)` and `alice@example.com (uid 1000)`: none ends a log field.
-fn is_of_a_name(letter: &char) -> bool {
-    letter.is_ascii_alphanumeric() || " ()-_.@+$\\".contains(*letter)
 }
 
 /// Creates the record of an action, with the fields and the message of its log line, if it has any:

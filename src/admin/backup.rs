@@ -5,9 +5,8 @@
 use std::io;
 
 use bytes::Bytes;
-use futures_util::stream;
 
-use super::audit::{audit_by, operator};
+use super::audit::operator;
 use super::prelude::*;
 use offerd_engine::records::projection::Steps;
 use offerd_outbound::alerts;
@@ -24,7 +23,7 @@ pub(super) async fn backup(context: Context) -> Result<Reply> {
         BackupError::InDatabase => Failure::bad_request(BackupError::InDatabase.to_string()),
         error => our_fault("a backup could not start")(error),
     })?;
-    context.app.note_if_can(&AuditActor::of_command(&context), note!("backup")).await;
+    context.app.note_if_can(&by(&context), note!("backup")).await;
     told("backup.begin", &who);
     let under_way = (backup, Steps::new(context.app.rests), who, context.app);
     let pieces = stream::unfold(Some(under_way), |under_way| async { go_on(under_way?).await });

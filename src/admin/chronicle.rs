@@ -1,10 +1,9 @@
 //! The last check of the store since the start, for the console.
 
-use chrono::Utc;
 use parking_lot::Mutex;
-use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::prelude::*;
 use super::store::StoreReport;
 
 /// The last check of the store.

@@ -10,13 +10,12 @@ const UUID: &str = "must be a uuid";
 
 pub(super) async fn list(context: Context) -> Result<Reply> {
     let (company, came) = (parameter(&context, "company", UUID)?, came(&context)?);
-    let test = context.request.query_value("leads") == Some("test");
-    let wanted = ConsentFilter { company, came, test };
+    let wanted = ConsentFilter { company, came, test: context.request.query_value("leads") == Some("test") };
     let from = match parameter(&context, "nextCompany", UUID)? {
         Some(company) => Some(Place { company, from_us: parameter(&context, "nextUs", WHOLE)?.unwrap_or(0) }),
         None => {
             // Recorded once for all pages.
-            noted(&context.app, &AuditActor::of_command(&context)).await?;
+            noted(&context.app, &by(&context)).await?;
             None
         }
     };

@@ -4,13 +4,11 @@
 //! before each the audit records the leads and the receipt (`person.erase`), and after it that they are
 //! erased (`person.erased`). The receipt, and what a crash has interrupted, can be recovered from these.
 
-use chrono::Utc;
-use futures_util::{StreamExt, stream};
+use futures_util::StreamExt;
 use metrics::{counter, gauge};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{JoinError, JoinHandle};
 
-use super::audit::audit_by;
 use super::persons::{PersonOrder, PersonRequest, about, carried_out, opt_out_by_all_keys};
 use super::prelude::*;
 use offerd_base::ids;
@@ -45,16 +43,10 @@ pub struct ErasureProgress {
     pub of: usize,
 }
 
-struct RunningErasure {
-    progress: UnboundedReceiver<ErasureProgress>,
-    ended: JoinHandle<Result<Receipt>>,
-}
-
 pub(super) async fn erase(mut context: Context) -> Result<Reply> {
     let order: PersonOrder = order(&mut context, ORDER_BYTES).await?;
     let suppress = order.suppress;
-    let wish = PersonRequest::ordered(&context, order)?;
-    let RunningErasure { mut progress, ended } = begin(&context.app, wish, suppress)?;
+    let (mut progress, ended) = begin(&context.app, PersonRequest::ordered(&context, order)?, suppress)?;
     // A failure before the start is the answer itself; a later one can only be a line of it.
     let Some(first) = progress.recv().await else {
         return Ok(json_lines(stream::iter(result_lines(Ok(gone_on(ended.await)?)))));
@@ -79,15 +71,18 @@ fn result_lines(ended: Result<Receipt>) -> Vec<ErasureLine> {
 /// Erases all leads of a person, and opts them out if `suppress` is set. Fails when not all of them are
 /// erased, or when a round could not be audited; that round erases none.
 pub(super) async fn erased(app: &Arc<AdminState>, wish: PersonRequest, suppress: bool) -> Result<Receipt> {
-    gone_on(begin(app, wish, suppress)?.ended.await)
+    gone_on(begin(app, wish, suppress)?.1.await)
 }
+
+/// A running erasure: its progress, and its end.
+type RunningErasure = (UnboundedReceiver<ErasureProgress>, JoinHandle<Result<Receipt>>);
 
 fn begin(app: &Arc<AdminState>, wish: PersonRequest, suppress: bool) -> Result<RunningErasure> {
     wish.who()?;
     let (told, progress) = unbounded_channel();
     let begun = Arc::clone(app);
     let work = async move { erase_in_rounds(&begun, &wish, suppress, &told).await };
-    Ok(RunningErasure { progress, ended: app.going_on.begin(work) })
+    Ok((progress, app.going_on.begin(work)))
 }
 
 fn gone_on(ended: Result<Result<Receipt>, JoinError>) -> Result<Receipt> {
@@ -146,9 +141,8 @@ async fn erase_in_rounds(
     let _ = told.send(ErasureProgress { done: 0, of: found.len() });
     for round in found.chunks(app.settings().limits.leads_erased_at_once) {
         let progress = ErasureProgress { done: receipt.leads.len(), of: found.len() };
-        if app.console.is_stopping() {
-            let stopping = unavailable("the daemon is stopping");
-            return Err(cut_short(stopping, receipt_uuid, progress));
+        if *app.console.stop.borrow() {
+            return Err(cut_short(unavailable("the daemon is stopping"), receipt_uuid, progress));
         }
         let erased = erase_round(app, wish, (receipt_uuid, round), (progress, told)).await;
         let erased = erased.map_err(|failure| cut_short(failure, receipt_uuid, progress))?;
@@ -289,7 +283,7 @@ mod tests {
             let body = format!(
                 r#"{{"kind": "email", "digest": "{digest}", "reason": "letter 4711", "suppress": true}}"#
             );
-            let key = format!("Bearer {}", self.admin.key());
+            let key = format!("Bearer {}", self.admin.key);
             let request = Request::builder().method(Method::POST).uri("/persons/erase");
             request.header("authorization", key).body(Bytes::from(body)).unwrap()
         }

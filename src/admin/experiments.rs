@@ -98,8 +98,7 @@ pub(super) async fn compare(context: Context) -> Result<Reply> {
     }
     let test = is_test(query("leads"))?;
     let is_csv = wants_csv(&context, query("format"))?;
-    let rule = context.params.get("rule").unwrap_or_default();
-    let comparison = compared(&context.app, rule, test).await?;
+    let comparison = compared(&context.app, context.params.get("rule").unwrap_or_default(), test).await?;
     if is_csv { as_csv(&comparison) } else { Reply::json(&comparison) }
 }
 
@@ -121,7 +120,7 @@ pub(super) async fn standings(app: &Arc<AdminState>) -> Result<Vec<RuleStanding>
         removed.entry(rule).or_default().insert(variant);
     }
     let removed = removed.into_iter().map(|(rule, names)| {
-        let variants = names.into_iter().map(|name| variant(rule, (name, None), String::new(), &leads));
+        let variants = names.into_iter().map(|name| variant(rule, name, None, String::new(), &leads));
         RuleStanding::new(rule, RuleState::Removed, variants.collect())
     });
     Ok(declared.chain(removed).collect())
@@ -135,7 +134,7 @@ fn standing(rule: &ExperimentRule, leads: &VariantCounts) -> RuleStanding {
         Treatment { rule: rule.name.clone(), variant: name.to_owned(), changes }.about()
     };
     let variants = rule.shares();
-    let variants = variants.map(|(name, share)| variant(&rule.name, (name, Some(share)), about(name), leads));
+    let variants = variants.map(|(name, share)| variant(&rule.name, name, Some(share), about(name), leads));
     RuleStanding {
         starts: rule.starts,
         ends: rule.ends,
@@ -145,15 +144,10 @@ fn standing(rule: &ExperimentRule, leads: &VariantCounts) -> RuleStanding {
     }
 }
 
-fn variant(
-    rule: &str,
-    (name, percent): (&str, Option<f64>),
-    about: String,
-    [live, test]: &VariantCounts,
-) -> VariantStanding {
+fn variant(rule: &str, name: &str, part: Option<f64>, about: String, of: &VariantCounts) -> VariantStanding {
     let label = format!("{rule}/{name}");
-    let of = |leads: &BTreeMap<String, i64>| leads.get(&label).copied().unwrap_or(0);
-    VariantStanding { variant: name.to_owned(), percent, about, leads: of(live), test_leads: of(test) }
+    let [leads, test_leads] = of.each_ref().map(|leads| leads.get(&label).copied().unwrap_or(0));
+    VariantStanding { variant: name.to_owned(), percent: part, about, leads, test_leads }
 }
 
 async fn counted(app: &Arc<AdminState>, leads: &str) -> Result<BTreeMap<String, i64>> {
@@ -164,9 +158,8 @@ async fn counted(app: &Arc<AdminState>, leads: &str) -> Result<BTreeMap<String, 
         .query(&pairs)
         .map_err(|faults| our_fault("leads could not be counted")(format!("{faults:?}")))?;
     let report: Report = asked(reports, query).await?.map_err(failed)?;
-    let counted =
-        report.rows.into_iter().filter_map(|row| Some((row.by.into_iter().next()?, row.figures.leads)));
-    Ok(counted.collect())
+    let all = report.rows.into_iter().filter_map(|row| Some((row.by.into_iter().next()?, row.figures.leads)));
+    Ok(all.collect())
 }
 
 /// Compares the variants of a rule, one comparison at a time. 404 for a rule that never existed.

@@ -1,19 +1,17 @@
 //! Readiness: whether the daemon accepts leads, why not, and known damage.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use metrics::gauge;
 use parking_lot::RwLock;
 use tokio::sync::watch;
 
 use super::master_key;
+use super::prelude::*;
 use offerd_base::config::Settings;
 use offerd_base::telemetry::metrics::{MASTER_KEY_DIFFERS, NOT_READY, READY};
-use offerd_engine::matching::MatchingEngine;
-use offerd_store::{ClockStanding, Store, StoreHealth};
+use offerd_store::{ClockStanding, StoreHealth};
 
 /// The causes for which leads are refused, as metrics and alerts name them.
 const CAUSES: [&str; 6] =

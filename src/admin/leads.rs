@@ -6,12 +6,8 @@
 
 use tokio::runtime::Handle;
 
-use super::audit::audit_by;
-use super::command::seen_through;
 use super::prelude::*;
 use super::reports;
-use offerd_engine::matching::MatchingEngine;
-use offerd_engine::records::RecordUnavailable;
 use offerd_engine::records::reading::{self, LeadState};
 use offerd_insight::hindsight::explanation::explanation;
 use offerd_insight::persons::{dossier, erasure};
@@ -20,7 +16,7 @@ const UNAVAILABLE: &str = "the store cannot be read or written; see the log";
 
 pub(super) async fn erase(context: Context) -> Result<Reply> {
     let lead = context.params.uuid("uuid")?;
-    let by = AuditActor::of_command(&context);
+    let by = by(&context);
     let erasure = seen_through(&context.app, "a lead could not be erased", async move |app| {
         let runtime = Handle::current();
         known(&app, lead)?;
@@ -36,11 +32,10 @@ pub(super) async fn erase(context: Context) -> Result<Reply> {
 
 pub(super) async fn export(context: Context) -> Result<Reply> {
     let lead = context.params.uuid("uuid")?;
-    let by = AuditActor::of_command(&context);
+    let by = by(&context);
     let dossier = seen_through(&context.app, "the data of a lead could not be read", async move |app| {
         let dossier = found(&app, lead, move |engine| dossier::dossier(engine, lead)).await?;
-        let note = note!("lead.export", %lead, "personal data of a lead exported").about(lead);
-        app.note(&by, note).await?;
+        app.note(&by, note!("lead.export", %lead, "personal data of a lead exported").about(lead)).await?;
         Ok(dossier)
     });
     Reply::json(&dossier.await?)
@@ -68,6 +63,5 @@ async fn found<T: Send + 'static>(
     look: impl FnOnce(&MatchingEngine) -> Result<Option<T>, RecordUnavailable> + Send + 'static,
 ) -> Result<T> {
     let looked = app.reading("the data of a lead could not be read", |app| look(&app.engine)).await?;
-    let found = looked.map_err(|_| unavailable(UNAVAILABLE))?;
-    found.ok_or_else(|| Failure::unknown_uuid("Lead", lead))
+    looked.map_err(|_| unavailable(UNAVAILABLE))?.ok_or_else(|| Failure::unknown_uuid("Lead", lead))
 }

@@ -165,8 +165,7 @@ impl AdminState {
 
     /// This daemon's name in documents for third parties: its version and public address.
     fn named(&self) -> String {
-        let base_url = self.settings().api.base_url.clone();
-        let address = base_url.unwrap_or_else(|| self.run_file.api.clone());
+        let address = self.settings().api.base_url.clone().unwrap_or_else(|| self.run_file.api.clone());
         match address.is_empty() {
             true => format!("offerd {}, on a store at rest", env!("CARGO_PKG_VERSION")),
             false => format!("offerd {} at {address}", env!("CARGO_PKG_VERSION")),
@@ -304,7 +303,7 @@ pub fn start(listener: Listener, app: AdminState) -> Admin {
             let served = runtime.block_on(listener.serve(service(surface), async move {
                 // A dropped sender also means stop.
                 let _ = stopping.wait_for(|stop| *stop).await;
-                stopped.console.stop();
+                stopped.console.stop.send_replace(true);
             }));
             runtime.block_on(app.going_on.ended());
             runtime.shutdown_timeout(LAST_READS);

@@ -60,8 +60,7 @@ pub(super) async fn rotate(mut context: Context) -> Result<Reply> {
             let Rotated { old_key, new_key } = &rotated;
             if old_key != new_key {
                 let note = note!("key.rotate", old_key, new_key, "master key rotated");
-                let note = note.about(format!("{old_key} by {new_key}"));
-                context.app.note_if_can(&AuditActor::of_command(&context), note).await;
+                context.app.note_if_can(&by(&context), note.about(format!("{old_key} by {new_key}"))).await;
             }
             Reply::json(&rotated)
         }

@@ -5,8 +5,7 @@ use serde_json::Value;
 use super::prelude::*;
 use offerd_base::declaration::{did_you_mean, nearest};
 use offerd_engine::conversions::attribution::attribute;
-use offerd_engine::conversions::partner_events::{AcceptedReport, CLOCKS_APART, ReportRefused, report_all};
-use offerd_engine::matching::MatchingEngine;
+use offerd_engine::conversions::partner_events::{AcceptedReport, CLOCKS_APART, report_all};
 use offerd_model::{ApiError, ErrorType, PartnerReport, Timestamp, UnreadableBody};
 use offerd_partners::Book;
 
@@ -48,7 +47,12 @@ async fn import(engine: &MatchingEngine, imported: &[Imported]) -> Vec<ImportOut
     let mut recorded = report_all(engine, &reports).await.into_iter();
     let outcomes = read.into_iter().map(|read| match read {
         Err(faults) => ImportOutcome::Refused(faults),
-        Ok(_) => recorded.next().map_or(ImportOutcome::Refused(Vec::new()), ImportOutcome::from),
+        Ok(_) => match recorded.next() {
+            Some(Ok(AcceptedReport::New(_))) => ImportOutcome::New,
+            Some(Ok(AcceptedReport::Known(_))) => ImportOutcome::Known,
+            Some(Err(refused)) => ImportOutcome::Refused(vec![refused.error()]),
+            None => ImportOutcome::Refused(Vec::new()),
+        },
     });
     outcomes.collect()
 }
@@ -102,17 +106,7 @@ pub(super) async fn take_in(mut context: Context) -> Result<Reply> {
     let new = outcomes.iter().filter(|outcome| **outcome == ImportOutcome::New).count();
     if new > 0 {
         let note = note!("events.import", new, "partner reports imported").about(format!("{new} reports"));
-        context.app.note_if_can(&AuditActor::of_command(&context), note).await;
+        context.app.note_if_can(&by(&context), note).await;
     }
     Reply::json(&outcomes)
-}
-
-impl From<Result<AcceptedReport, ReportRefused>> for ImportOutcome {
-    fn from(recorded: Result<AcceptedReport, ReportRefused>) -> Self {
-        match recorded {
-            Ok(AcceptedReport::New(_)) => Self::New,
-            Ok(AcceptedReport::Known(_)) => Self::Known,
-            Err(refused) => Self::Refused(vec![refused.error()]),
-        }
-    }
 }

@@ -42,10 +42,10 @@ pub struct PauseOrder {
 operations! {
     pause(context, order: PauseOrder) => {
         let reason = order.reason.as_deref().map(reason_given).transpose()?;
-        paused(&context.app, &order.what, reason, &AuditActor::of_command(&context)).await?
+        paused(&context.app, &order.what, reason, &by(&context)).await?
     };
-    resume(context, what: Pausable) => resumed(&context.app, &what, &AuditActor::of_command(&context)).await?;
-    probe(context, what: Pausable) => probed(&context.app, &what, &AuditActor::of_command(&context)).await?;
+    resume(context, what: Pausable) => resumed(&context.app, &what, &by(&context)).await?;
+    probe(context, what: Pausable) => probed(&context.app, &what, &by(&context)).await?;
 }
 
 /// Pauses a partner or product type of the book, until it is resumed.
@@ -58,7 +58,7 @@ pub(super) async fn paused(
     in_book(app, what)?;
     let (partner, product_type) = named(what);
     let note =
-        note!("partner.pause", partner, product_type, "partner paused").about(object(what)).because(reason);
+        note!("partner.pause", partner, product_type, "partner paused").about(told(what)).because(reason);
     let pause = pausing::pause(&app.engine, what, async |commit| app.commit(actor, note, commit).await).await;
     pause.map_err(|failure| unwritten("the pause", &failure))
 }
@@ -66,24 +66,18 @@ pub(super) async fn paused(
 /// Ends a pause, even if the partner is no longer in the book.
 pub(super) async fn resumed(app: &AdminState, what: &Pausable, actor: &AuditActor) -> Result<ResumeResult> {
     let (partner, product_type) = named(what);
-    let note = note!("partner.resume", partner, product_type, "partner resumed").about(object(what));
-    let resumed =
-        pausing::resume(&app.engine, what, async |commit| app.commit(actor, note, commit).await).await;
-    resumed.map_err(|failure| unwritten("the end of the pause", &failure))
+    let note = note!("partner.resume", partner, product_type, "partner resumed").about(told(what));
+    let done = pausing::resume(&app.engine, what, async |commit| app.commit(actor, note, commit).await).await;
+    done.map_err(|failure| unwritten("the end of the pause", &failure))
 }
 
 /// Lets the next calls through the breakers of a partner or product type of the book, on this node. Returns
 /// the product types whose breaker was not closed.
-pub(super) async fn probed(
-    app: &AdminState,
-    what: &Pausable,
-    actor: &AuditActor,
-) -> Result<Vec<ProductType>> {
+pub(super) async fn probed(app: &AdminState, what: &Pausable, by: &AuditActor) -> Result<Vec<ProductType>> {
     in_book(app, what)?;
     let (partner, product_type) = named(what);
-    let note =
-        note!("partner.probe", partner, product_type, "breaker of a partner probed").about(object(what));
-    app.note(actor, note).await?;
+    let note = note!("partner.probe", partner, product_type, "breaker of a partner probed").about(told(what));
+    app.note(by, note).await?;
     Ok(pausing::probe(&app.engine, what))
 }
 
@@ -92,7 +86,7 @@ fn in_book(app: &AdminState, what: &Pausable) -> Result<()> {
     fault.map_or(Ok(()), |(attribute, fault)| Err(Failure::bad_attribute(attribute, fault)))
 }
 
-fn object(what: &Pausable) -> String {
+fn told(what: &Pausable) -> String {
     let (partner, product_type) = named(what);
     product_type.map_or_else(|| partner.to_owned(), |product_type| format!("{partner} {product_type}"))
 }

@@ -35,8 +35,7 @@ impl PasswordDigest {
     /// Returns why it cannot be used.
     pub fn find(file: Option<&Path>) -> Result<Option<Self>, String> {
         let credential = || {
-            let directory = env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from)?;
-            let file = directory.join(CREDENTIAL);
+            let file = env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from)?.join(CREDENTIAL);
             // A credential that cannot be accessed counts as existing; reading it returns the error.
             file.try_exists().unwrap_or(true).then_some(file)
         };

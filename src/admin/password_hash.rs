@@ -28,8 +28,7 @@ pub(super) async fn make(password: &str) -> Result<String> {
         return Err(Failure::bad_attribute("password", message));
     }
     let password = password.to_owned();
-    let made = aside(move || hashed(&password)).await?;
-    made.ok_or_else(Failure::internal)
+    aside(move || hashed(&password)).await?.ok_or_else(Failure::internal)
 }
 
 /// Verifies a password against a hash. Without a hash the result is false, after the same time.
@@ -56,8 +55,7 @@ async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
 
 fn hashed(password: &str) -> Option<String> {
     let hash = Argon2::default().hash_password(password.as_bytes());
-    let hash = hash.inspect_err(|error| error!(%error, "a password could not be hashed"));
-    Some(hash.ok()?.to_string())
+    Some(hash.inspect_err(|error| error!(%error, "a password could not be hashed")).ok()?.to_string())
 }
 
 #[cfg(test)]

@@ -2,14 +2,11 @@
 //! [`erasing`](super::erasing) has the rest. The person is named in the body, as a digest, so that no access
 //! log contains it. The console's page *Data requests* uses the same functions.
 
-use hyper::StatusCode;
 use tokio::runtime::Handle;
 
-use super::command::seen_through;
 use super::prelude::*;
 use super::reasons::{names_nobody, names_them, reason_given};
 use super::suppressions::{add_opt_outs, digest, load, opt_out_failed};
-use offerd_engine::matching::MatchingEngine;
 use offerd_engine::records::contacts::KINDS;
 use offerd_insight::persons::request::{
     self, ContactDigest, FoundLead, OptOutCounts, OptOutDigests, PersonLeads, PersonRequestError,
@@ -71,7 +68,7 @@ impl PersonRequest {
         let PersonOrder { kind, digest: text, reason, despite_damage, suppress: _ } = order;
         let digest = digest(&text).map_err(|it| Failure::bad_attribute("digest", format!("must be {it}")))?;
         let reason = reason.as_deref().map(reason_given).transpose()?.map(str::to_owned);
-        Ok(Self { by: AuditActor::of_command(context), kind, digest, reason, despite_damage })
+        Ok(Self { by: by(context), kind, digest, reason, despite_damage })
     }
 
     /// Whether the person is opted out under this very key; other keys of theirs are not checked.

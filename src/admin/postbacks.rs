@@ -19,15 +19,12 @@ pub(super) async fn dead(context: Context) -> Result<Reply> {
 
 pub(super) async fn retry(mut context: Context) -> Result<Reply> {
     let which: Retry = order(&mut context, ORDER_BYTES).await?;
-    let subscription = named(&context.app, &context.params)?;
-    let actor = AuditActor::of_command(&context);
-    Reply::json(&retried(&context.app, &actor, &subscription, which).await?)
+    Reply::json(&retried(&context.app, &by(&context), &named(&context.app, &context.params)?, which).await?)
 }
 
 pub(super) async fn test(context: Context) -> Result<Reply> {
     let subscription = named(&context.app, &context.params)?;
-    let trial = tried(&context.app, &AuditActor::of_command(&context), &subscription).await;
-    Reply::json(&trial.map_err(unavailable)?)
+    Reply::json(&tried(&context.app, &by(&context), &subscription).await.map_err(unavailable)?)
 }
 
 pub(super) async fn retried(
@@ -46,8 +43,7 @@ pub(super) async fn retried(
 
 pub(super) async fn tried(app: &AdminState, actor: &AuditActor, to: &Subscription) -> Result<Trial, String> {
     let name = &to.name;
-    let note = note!("postbacks.test", subscription = name, "test event sent").about(name);
-    app.note_if_can(actor, note).await;
+    app.note_if_can(actor, note!("postbacks.test", subscription = name, "test event sent").about(name)).await;
     postbacks::try_out(to).await
 }
 

@@ -10,8 +10,7 @@ use offerd_store::tokens::Tokens;
 
 /// Filters by `company`, `partner` and `leads=test`, if given.
 pub(super) async fn ranking(context: Context) -> Result<Reply> {
-    let wanted = wanted(&context.request.query)?;
-    Reply::json(&report(&context.app, wanted).await?)
+    Reply::json(&report(&context.app, wanted(&context.request.query)?).await?)
 }
 
 pub(super) fn wanted(query: &[(String, String)]) -> Result<RankingFilter> {

@@ -1,8 +1,7 @@
 //! Reasons in the audit. It outlives the person's data, so a reason must not identify the person.
 
-use super::command::Result;
+use super::prelude::*;
 use offerd_model::{Attribute, AttributeValue, Lead, plain_text, trimmed};
-use offerd_web::Failure;
 
 const REASON_CHARS: usize = 200;
 

@@ -1,14 +1,12 @@
 //! `POST /reload` for `offerd reload` on a running daemon, and reloads by the console.
 
-use hyper::StatusCode;
-
 use super::console::history;
 use super::prelude::*;
 use crate::reload_report::ReloadOutcome;
 
 /// 200 with the changes, 422 with the faults of the files, 500 when valid files could not be applied.
 pub(super) async fn reload(context: Context) -> Result<Reply> {
-    let outcome = reloaded(&context.app, &AuditActor::of_command(&context)).await?;
+    let outcome = reloaded(&context.app, &by(&context)).await?;
     let status = match &outcome {
         ReloadOutcome::Reloaded(_) => StatusCode::OK,
         ReloadOutcome::Refused { .. } => StatusCode::UNPROCESSABLE_ENTITY,

@@ -1,7 +1,6 @@
 //! `POST /replay` for `offerd replay`. Streams progress, then the report. One replay runs at a time, on a
 //! blocking thread; it ends when the client disconnects.
 
-use futures_util::stream;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::prelude::*;
@@ -46,8 +45,8 @@ pub(super) async fn replay(mut context: Context) -> Result<Reply> {
         let book = book_of(order.partner_files)?;
         TableReplay::new(&app.engine.records, book, &app.engine.configuration().rules, &order.wish)
     };
-    let replay = context.app.reading("a replay could not start", begin).await?;
-    let replay = replay.map_err(Failure::bad_request)?;
+    let replay =
+        context.app.reading("a replay could not start", begin).await?.map_err(Failure::bad_request)?;
     let under_way = (replay, Steps::new(context.app.rests), permit);
     Ok(json_lines(stream::unfold(Some(under_way), |under_way| async { Some(go_on(under_way?).await) })))
 }

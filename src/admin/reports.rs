@@ -1,10 +1,9 @@
 //! `GET /report` for `offerd report`; `POST /report/rebuild`, which streams progress, then the result.
 
-use futures_util::stream;
 use tokio::sync::OwnedSemaphorePermit;
 use tracing::warn;
 
-use super::command::{blocking, csv_file, wants_csv};
+use super::command::{blocking, wants_csv};
 use super::prelude::*;
 use offerd_insight::nodes::NodeStatus;
 use offerd_insight::reports::query::{QueryFaults, ReportQuery};
@@ -43,8 +42,7 @@ pub(super) fn as_csv(report: &Report) -> Result<Reply> {
 }
 
 pub(super) fn reports(app: &AdminState) -> Result<Reports> {
-    let none = || unavailable("The report counts cannot be read; see the log");
-    app.reports.clone().ok_or_else(none)
+    app.reports.clone().ok_or_else(|| unavailable("The report counts cannot be read; see the log"))
 }
 
 /// Flushes the report counts before an erasure, which goes on in any case.
@@ -104,8 +102,7 @@ pub(super) async fn rebuild(context: Context) -> Result<Reply> {
     let permit = Arc::clone(&context.app.replays).try_acquire_owned();
     let permit = permit.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
     let begun = Rebuild::begin(reports(&context.app)?, context.app.rests).await;
-    let rebuild = begun.map_err(our_fault("a recount failed"))?;
-    let under_way = Some((rebuild, permit));
+    let under_way = Some((begun.map_err(our_fault("a recount failed"))?, permit));
     Ok(json_lines(stream::unfold(under_way, |under_way| async { Some(go_on(under_way?).await) })))
 }
 

@@ -12,34 +12,28 @@ use offerd_base::run_file::RunFile;
 use offerd_engine::experiments::ExperimentRules as Experiments;
 use offerd_engine::matching::partner_clients::PartnerClients;
 use offerd_engine::matching::suppressions::Suppressions;
-use offerd_engine::matching::{Configuration, MatchingEngine, MatchingRules};
+use offerd_engine::matching::{Configuration, MatchingRules};
 use offerd_engine::ranking::Rankings;
 use offerd_engine::records::Records;
 use offerd_insight::reports::Reports;
 use offerd_model::BaseUrl;
 use offerd_outbound::postbacks::Subscriptions;
 use offerd_partners::Book;
-use offerd_store::Store;
 use offerd_store::left_alone;
 use offerd_web::{AnswerBody, InProcess};
 
 /// Answers the commands of this process.
 pub struct StoppedAdmin {
     app: InProcess<AdminState>,
-    key: String,
+    /// The key that authorises this process to the handlers.
+    pub key: String,
 }
 
 impl StoppedAdmin {
     /// Handlers over a store that this process has opened, with the partners of a book; no partner is called.
     pub fn new(store: Store, book: Book, settings: &Settings) -> Self {
         let key = format!("{}_{}", Uuid::new_v4(), Uuid::new_v4());
-        let app = Arc::new(app(store, book, settings.clone(), key.clone()));
-        Self { app: InProcess::new(surface(app)), key }
-    }
-
-    /// The key that authorises this process to the handlers.
-    pub fn key(&self) -> &str {
-        &self.key
+        Self { app: InProcess::new(surface(Arc::new(app(store, book, settings.clone(), key.clone())))), key }
     }
 
     /// Answers a request.
@@ -63,10 +57,8 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> Admin
         let rankings = Rankings::of(records.clone(), rankings);
         let rankings = rankings.inspect_err(|error| error!(%error, "the ranking data is unavailable")).ok();
         let suppressions = Suppressions::of(&records.store, key_file);
-        let ids = &records.templates.ids;
-        let configuration = Configuration::new(Arc::new(book), clients, rules, experiments, ids);
-        let mut engine =
-            MatchingEngine::new(records.store.clock(), records, configuration, base_url, suppressions);
+        let config = Configuration::new(Arc::new(book), clients, rules, experiments, &records.templates.ids);
+        let mut engine = MatchingEngine::new(records.store.clock(), records, config, base_url, suppressions);
         engine.rankings = rankings;
         Arc::new(engine)
     };

@@ -66,7 +66,7 @@ pub(super) async fn check(context: Context) -> Result<Reply> {
 impl StoreReport {
     /// Reads every record, verifies the audit chain, and checks that the opt-outs are complete.
     pub(super) fn of(store: &Store) -> Result<Self, ReadError> {
-        let mut report = Self::from(store.check()?);
+        let mut report = Self::of_check(store.check()?);
         let AuditVerdict { broken, gaps, .. } = AuditLog::of(store.clone()).verify()?;
         let broken = broken.map(|broken| format!("the chain of the audit is broken: {broken}"));
         let gap = |gap: AuditGap| format!("the chain of the audit has a gap that a salvage recorded: {gap}");
@@ -85,17 +85,8 @@ impl StoreReport {
             .extend([broken, unmarked, doubt].into_iter().flatten().inspect(|_| report.sound = false));
         Ok(report)
     }
-}
 
-fn unless_broken<T>(read: Result<T, ReadError>) -> Result<Option<T>, ReadError> {
-    match read {
-        Err(ReadError::Broken(_)) => Ok(None),
-        read => read.map(Some),
-    }
-}
-
-impl From<CheckReport> for StoreReport {
-    fn from(report: CheckReport) -> Self {
+    fn of_check(report: CheckReport) -> Self {
         let trees = report.counts.iter();
         let broken = report.broken.iter().map(|record| Broken {
             tree: record.tree.name().to_owned(),
@@ -113,6 +104,13 @@ impl From<CheckReport> for StoreReport {
             unknown_keys: report.unknown_keys,
             set_aside: report.set_aside,
         }
+    }
+}
+
+fn unless_broken<T>(read: Result<T, ReadError>) -> Result<Option<T>, ReadError> {
+    match read {
+        Err(ReadError::Broken(_)) => Ok(None),
+        read => read.map(Some),
     }
 }
 

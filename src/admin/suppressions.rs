@@ -1,11 +1,9 @@
 //! `/suppressions` and the paths below it, for `offerd suppressions` and `offerd explain`.
 
 use super::prelude::*;
-use offerd_engine::matching::MatchingEngine;
 use offerd_engine::matching::suppressions::Digests;
 use offerd_model::{Lead, SuppressionDigest, SuppressionKind, record};
 use offerd_partners::{Book, is_key};
-use offerd_store::Store;
 use offerd_store::left_alone::{self, EVERYWHERE, OptOutError};
 use offerd_store::suppressions::{NotAdded, SuppressionList, SuppressionLists};
 
@@ -72,8 +70,7 @@ pub(super) async fn list(context: Context) -> Result<Reply> {
     };
     let ours = lists.left_alone.all();
     let ours = ours.map(|(list, entries)| told(EVERYWHERE, list, entries, vec!["all".to_owned()]));
-    let named = lists.all();
-    let named = named.map(|(list, of)| told(&list.name, list, of, naming_partners(&book, &list.name)));
+    let named = lists.all().map(|(list, of)| told(&list.name, list, of, naming_partners(&book, &list.name)));
     Reply::json(&ours.chain(named).collect::<Vec<_>>())
 }
 
@@ -83,8 +80,7 @@ pub(super) async fn add(mut context: Context) -> Result<Reply> {
         return Err(Failure::bad_attribute("name", "must be lower-case letters, digits, `-` and `_`"));
     }
     let digests = digests.iter().map(|text| digest(text)).collect::<Result<Vec<_>, _>>();
-    let digests =
-        digests.map_err(|what| Failure::bad_attribute("digests", format!("must each be {what}")))?;
+    let digests = digests.map_err(|it| Failure::bad_attribute("digests", format!("must each be {it}")))?;
     let engine = Arc::clone(&context.app.engine);
     if name == EVERYWHERE {
         add_opt_outs(&engine, kind, &digests).await?;
@@ -101,7 +97,7 @@ pub(super) async fn add(mut context: Context) -> Result<Reply> {
         false => lists.entries(&name),
     };
     let note = note!("suppressions.add", list = name, entries, "suppression list added to").about(&name);
-    context.app.note_if_can(&AuditActor::of_command(&context), note).await;
+    context.app.note_if_can(&by(&context), note).await;
     Reply::json(&Added { entries: Some(entries) })
 }
 
@@ -116,7 +112,7 @@ pub(super) async fn remove(context: Context) -> Result<Reply> {
     if found {
         load(&context.app).await?;
         let note = note!("suppressions.remove", list = name, "suppression list removed").about(&name);
-        context.app.note_if_can(&AuditActor::of_command(&context), note).await;
+        context.app.note_if_can(&by(&context), note).await;
     }
     let partners = naming_partners(&context.app.engine.book(), &name);
     Reply::json(&Removed { found, partners })
@@ -130,14 +126,13 @@ pub(super) async fn confirm(context: Context) -> Result<Reply> {
     if found {
         load(&context.app).await?;
         let note = note!("suppressions.confirm", "suppression lists confirmed as they are");
-        context.app.note_if_can(&AuditActor::of_command(&context), note).await;
+        context.app.note_if_can(&by(&context), note).await;
     }
     Reply::json(&TargetExists { found })
 }
 
 async fn put(store: Store, name: &str, kind: SuppressionKind, digests: &[SuppressionDigest]) -> Result<()> {
-    let lists = SuppressionLists::of(store);
-    lists.add(name, kind, digests).await.map_err(|failure| match failure {
+    SuppressionLists::of(store).add(name, kind, digests).await.map_err(|failure| match failure {
         NotAdded::OtherKind(other) => {
             let wanted = format!("must be `{}`, as the list `{name}` is", other.word());
             let advice = "name another list, or remove this one first";
@@ -157,8 +152,7 @@ pub(super) async fn add_opt_outs(
     digests: &[SuppressionDigest],
 ) -> Result<()> {
     let (store, key_file) = (&engine.records.store, &engine.suppressions.key_file);
-    let added = left_alone::leave_alone(store, key_file, kind, digests).await;
-    added.map_err(opt_out_failed)
+    left_alone::leave_alone(store, key_file, kind, digests).await.map_err(opt_out_failed)
 }
 
 pub(super) fn opt_out_failed(failure: OptOutError) -> Failure {
@@ -183,8 +177,7 @@ pub(super) async fn naming(mut context: Context) -> Result<Reply> {
 
 pub(super) async fn load(app: &Arc<AdminState>) -> Result<()> {
     let read = |app: &AdminState| app.engine.suppressions.load(&app.store);
-    let loaded = app.reading("the suppression lists could not be read", read).await?;
-    loaded.map_err(|failure| {
+    app.reading("the suppression lists could not be read", read).await?.map_err(|failure| {
         error!(%failure, "the suppression lists could not be read");
         unavailable("the suppression lists were changed, and could not be read again")
     })

@@ -153,7 +153,7 @@ pub(super) async fn create(mut context: Context) -> Result<Reply> {
     if let Some(fault) = AllTokens::fault(&new) {
         return Err(Failure::bad_attribute("company", fault));
     }
-    let actor = AuditActor::of_command(&context);
+    let actor = by(&context);
     let created = loop {
         let (created, commit) = context.app.key_ring.made(new.clone());
         let (id, holder) = (created.id, created.holder.name());
@@ -174,7 +174,7 @@ pub(super) async fn revoke(context: Context) -> Result<Reply> {
         return Reply::json(&TargetExists { found: false });
     };
     let note = note!("token.revoke", %id, "token revoked").about(id);
-    let revoked = context.app.commit(&AuditActor::of_command(&context), note, commit).await;
+    let revoked = context.app.commit(&by(&context), note, commit).await;
     revoked.map_err(|failure| unwritten("the end of the token", &failure))?;
     Reply::json(&TargetExists { found: true })
 }

@@ -1,6 +1,5 @@
 //! `GET`, `POST /rateTables/{uuid}/transcript` for `offerd transcript`.
 
-use super::command::store_unread;
 use super::prelude::*;
 use super::reasons::{names_nobody, reason_given};
 use offerd_engine::records::reading;
@@ -19,7 +18,7 @@ pub struct Reveal {
 operations! {
     redacted(context) => found(&context.app, context.params.uuid("uuid")?, None, false).await?;
     reveal(context, order: Reveal) => {
-        let (actor, uuid) = (AuditActor::of_command(&context), context.params.uuid("uuid")?);
+        let (actor, uuid) = (by(&context), context.params.uuid("uuid")?);
         revealed(&context.app, &actor, uuid, order.partner, &order.reason).await?
     };
 }

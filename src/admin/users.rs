@@ -63,13 +63,11 @@ impl From<UserRecord> for ListedUser {
 
 operations! {
     list(context) => all(&context.app)?;
-    create(context, new: NewUser) =>
-        ListedUser::from(add(&context.app, &AuditActor::of_command(&context), new).await?);
+    create(context, new: NewUser) => ListedUser::from(add(&context.app, &by(&context), new).await?);
     update(context, what: UserChange) =>
-        ListedUser::from(change(&context.app, &AuditActor::of_command(&context), name(&context), what).await?);
-    delete(context) =>
-        TargetExists { found: remove(&context.app, &AuditActor::of_command(&context), name(&context)).await? };
-    invite(context) => invited(&context.app, &AuditActor::of_command(&context), name(&context)).await?;
+        ListedUser::from(change(&context.app, &by(&context), name(&context), what).await?);
+    delete(context) => TargetExists { found: remove(&context.app, &by(&context), name(&context)).await? };
+    invite(context) => invited(&context.app, &by(&context), name(&context)).await?;
 }
 
 fn name(context: &Context) -> &str {
@@ -77,8 +75,7 @@ fn name(context: &Context) -> &str {
 }
 
 pub(super) fn all(app: &AdminState) -> Result<Vec<ListedUser>> {
-    let users = Users::of(app.store.clone()).list().map_err(unread)?;
-    Ok(users.into_iter().map(ListedUser::from).collect())
+    Ok(Users::of(app.store.clone()).list().map_err(unread)?.into_iter().map(ListedUser::from).collect())
 }
 
 pub(super) async fn add(app: &AdminState, actor: &AuditActor, new: NewUser) -> Result<UserRecord> {
@@ -155,8 +152,7 @@ pub(super) async fn invited(app: &AdminState, actor: &AuditActor, name: &str) ->
         let message = format!("`{name}` is disabled; `offerd user enable {name}` lets them in again");
         return Err(Failure::bad_attribute("name", message));
     }
-    let note = note!("user.invite", user = user.name, "link for a user made").about(&user.name);
-    app.note(actor, note).await?;
+    app.note(actor, note!("user.invite", user = user.name, "link for a user made").about(&user.name)).await?;
     Ok(invitation(app, &user))
 }
 

@@ -112,7 +112,7 @@ impl AdminClient {
     /// A client over a store that this process has opened.
     pub fn of_store(store: Store, book: Book, settings: &Settings) -> Self {
         let admin = StoppedAdmin::new(store.clone(), book, settings);
-        let token = admin.key().to_owned();
+        let token = admin.key.clone();
         let server = Server::InProcess(admin);
         Self { server, base: String::new(), token, operator: operator(), store: Some(store) }
     }
@@ -178,11 +178,7 @@ impl AdminClient {
     }
 
     /// Like `ask`; `None` for 404.
-    pub async fn find_one<T: DeserializeOwned>(
-        &self,
-        method: Method,
-        path: &str,
-    ) -> Result<Option<T>, String> {
+    pub async fn lookup<T: DeserializeOwned>(&self, method: Method, path: &str) -> Result<Option<T>, String> {
         let answer = self.call(method, path).await?;
         if answer.status == StatusCode::NOT_FOUND { Ok(None) } else { answer.read().map(Some) }
     }

@@ -94,9 +94,8 @@ async fn against(
             page.records.first().filter(|next| next.number == number + 1).map(|next| next.previous.clone())
         }
     };
-    let other =
-        || format!("record {number} has another hash than the one you noted: the audit was rewritten");
-    Ok(found.filter(|found| found != hash).map(|_| other()))
+    let bad = || format!("record {number} has another hash than the one you noted: the audit was rewritten");
+    Ok(found.filter(|found| found != hash).map(|_| bad()))
 }
 
 fn tell(verdict: &AuditVerdict, written_down: Option<String>, json: bool) -> Result<(), CommandError> {
@@ -129,8 +128,7 @@ fn sheet(records: &[AuditRecord]) -> Sheet {
 
 fn head(text: &str) -> Result<(u64, String), String> {
     let parts = text.split_once(':').and_then(|(number, hash)| Some((number.parse().ok()?, hash.to_owned())));
-    let good =
-        parts.filter(|(_, hash)| hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let good = parts.filter(|(_, hash)| hash.len() == 64 && hash.bytes().all(|it| it.is_ascii_hexdigit()));
     good.ok_or_else(|| {
         "must be the last output of `offerd audit verify`: a number, a colon and 64 digits".to_owned()
     })

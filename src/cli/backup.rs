@@ -3,15 +3,13 @@
 use std::fs::File;
 use std::io::Write;
 
-use serde_json::Value;
-
 use super::files::{AtomicFile, cannot_make};
 use super::key;
 use super::prelude::*;
 use offerd_store::backup::{BackupSummary, Scanner};
 use offerd_store::beside::StagingDirectory;
 use offerd_store::salvage::{SalvageError, copy_elsewhere};
-use offerd_store::{DISK_FULL, MasterKey, Store, StoreOptions, Tree, unusable};
+use offerd_store::{DISK_FULL, Tree, unusable};
 
 /// `offerd backup`.
 #[derive(Debug, Args)]
@@ -140,11 +138,10 @@ pub fn damage_of(broken: &[(Tree, u64)], damages: u64) -> Option<String> {
 /// What could not be read of a store; `None` if everything could.
 pub fn missed(broken: &[(Tree, u64)], damages: u64) -> Option<String> {
     let records: u64 = broken.iter().map(|(_, count)| count).sum();
-    let by_tree: Vec<String> =
-        broken.iter().map(|(tree, count)| format!("{} {count}", tree.name())).collect();
+    let trees: Vec<String> = broken.iter().map(|(tree, count)| format!("{} {count}", tree.name())).collect();
     let counted = |count: u64, what| (count > 0).then(|| page::counted(count as usize, what));
     let records = counted(records, "record");
-    let records = records.map(|records| format!("{records} could not be read ({})", by_tree.join(", ")));
+    let records = records.map(|records| format!("{records} could not be read ({})", trees.join(", ")));
     let places = counted(damages, "place");
     let places = places.map(|places| format!("{places} of the store's files could not be read"));
     let told: Vec<String> = records.into_iter().chain(places).collect();

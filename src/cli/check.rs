@@ -3,12 +3,9 @@
 use super::doctor::sealed_with;
 use super::prelude::*;
 use super::trouble::BAD_CONFIGURATION;
-use crate::daemon;
 use offerd_admin::master_key;
 use offerd_admin::tokens::{Holder, ListedToken};
-use offerd_base::declaration::Fault;
 use offerd_insight::nodes;
-use offerd_store::Store;
 
 /// Checks settings and partner files, and shows every fault of both.
 pub async fn run(config: Option<&Path>, json: bool) -> Result<(), CommandError> {

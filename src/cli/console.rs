@@ -37,8 +37,7 @@ pub async fn run(config: Option<&Path>, arguments: &ConsoleArguments) -> Result<
 
 /// Creates a new secret and prints it: alone on standard output, unless JSON is requested.
 async fn new_secret(settings: &Settings, json: bool) -> Result<(), CommandError> {
-    let admin = AdminClient::find(settings).await?;
-    let made: NewSecret = admin.ask(Method::POST, "/console/secret").await?;
+    let made: NewSecret = AdminClient::find(settings).await?.ask(Method::POST, "/console/secret").await?;
     Ok(page::show(&made, json, || {
         page::print(&made.secret);
         tell!("new secret of the console; it is shown only once");

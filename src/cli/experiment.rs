@@ -48,7 +48,7 @@ pub async fn run(settings: &Settings, command: ExperimentCommand) -> Result<(), 
                 return Err(missing().into());
             }
             let path = format!("/experiments/{rule}?leads={leads}");
-            let found = progress::during("reading leads", admin.find_one(Method::GET, &path)).await?;
+            let found = progress::during("reading leads", admin.lookup(Method::GET, &path)).await?;
             let comparison: Comparison = found.ok_or_else(missing)?;
             format.show(
                 &comparison,
@@ -65,8 +65,7 @@ pub async fn run(settings: &Settings, command: ExperimentCommand) -> Result<(), 
 
 fn list(rules: &[RuleStanding]) -> Sheet {
     let variants = rules.iter().flat_map(|rule| {
-        let of_first = std::iter::once(Some(rule)).chain(std::iter::repeat(None));
-        rule.variants.iter().zip(of_first)
+        rule.variants.iter().zip(std::iter::once(Some(rule)).chain(std::iter::repeat(None)))
     });
     sheet!(variants, (variant, rule) => {
         "rule" => rule.map(|rule| &rule.rule),

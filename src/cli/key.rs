@@ -57,8 +57,7 @@ async fn rotate(settings: &Settings, new_key_file: &Path, json: bool) -> Result<
         return Err(format!("there is no file {file}; make a new key with `offerd key create {file}`").into());
     }
     let rotation = Rotation { new_key_file };
-    let admin = AdminClient::find(settings).await?;
-    let rotated: Rotated = admin.post("/masterKey", &rotation).await?;
+    let rotated: Rotated = AdminClient::find(settings).await?.post("/masterKey", &rotation).await?;
     Ok(page::show(&rotated, json, || {
         let (Rotated { old_key, new_key }, file) = (&rotated, rotation.new_key_file.display());
         page::print(match old_key == new_key {

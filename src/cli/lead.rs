@@ -3,15 +3,12 @@
 use std::fmt::Display;
 use std::io::{IsTerminal, Read};
 
-use hyper::StatusCode;
 use indicatif::{ProgressBar, ProgressStyle};
-use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::files::InputFile;
 use super::page::dollars;
 use super::prelude::*;
-use offerd_base::run_file::RunFile;
 use offerd_insight::persons::erasure::Erasure;
 use offerd_insight::sheet::lines::{UNREADABLE, decoded};
 use offerd_model::{
@@ -307,8 +304,7 @@ fn special(offer: &SpecialOffer) -> OfferColumns {
 
 /// The daemon's answer about a lead, or to its erasure.
 async fn found<T: DeserializeOwned>(admin: &AdminClient, method: Method, lead: Uuid) -> Result<T, String> {
-    let found = admin.find_one(method, &format!("/leads/{lead}")).await?;
-    found.ok_or_else(|| {
+    admin.lookup(method, &format!("/leads/{lead}")).await?.ok_or_else(|| {
         format!(
             "there is no lead {lead}, or it was erased; `lead submit` and `explain` show the uuid of a lead"
         )

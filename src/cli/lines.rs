@@ -3,8 +3,6 @@
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 
-use serde_json::Value;
-
 use super::files::{AtomicFile, cannot_make, named};
 use super::prelude::*;
 use offerd_insight::sheet::{MARK, harmless, mark_of, records};
@@ -130,8 +128,7 @@ impl RowWriter {
             tell!("there are more than {ROWS} lines; `--format csv` writes them all");
         }
         if let Some(mut out) = self.out.take() {
-            let written = out.flush();
-            self.told(written)?;
+            self.told(out.flush())?;
         }
         if let Some((making, made, file)) = self.made {
             making.finish(&made).map_err(|error| cannot_make(&file, &error))?;

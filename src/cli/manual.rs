@@ -38,7 +38,7 @@ fn write(directory: &Path) -> io::Result<usize> {
     let mut files = 1 + commands(&root, &man)?;
     fs::write(man.join(MANUALS[0].file()), daemon(&root)?)?;
     for manual in &MANUALS[1..] {
-        fs::write(man.join(manual.file()), manual.roff(env!("CARGO_PKG_VERSION")))?;
+        fs::write(man.join(manual.file()), man::page(manual, env!("CARGO_PKG_VERSION")))?;
         files += 1;
     }
     for shell in SHELLS {

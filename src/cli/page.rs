@@ -21,9 +21,8 @@ pub fn table(sheet: &Sheet) -> Table {
     table.load_style(NOTHING.header_separator(LineStyle::none().fill('─').junction('─')));
     table.set_header(sheet.columns.iter().map(|column| &column.name));
     for row in &sheet.rows {
-        let cell =
-            |(column, value): (&SheetColumn, &SheetValue)| toned(value.words(column.kind), value.color);
-        table.add_row(sheet.columns.iter().zip(row).map(cell));
+        let one = |(column, value): (&SheetColumn, &SheetValue)| toned(value.words(column.kind), value.color);
+        table.add_row(sheet.columns.iter().zip(row).map(one));
     }
     for (shown, column) in table.column_iter_mut().zip(&sheet.columns) {
         if column.kind.is_figure() {
@@ -154,8 +153,7 @@ pub fn print_sheet(sheet: &Sheet) {
 
 fn keep_words_whole(table: &mut Table, width: u16) {
     const PADDING: u16 = 2;
-    let least: Vec<u16> =
-        table.column_iter().map(|column| longest_word(table, column.index) + PADDING).collect();
+    let least: Vec<u16> = table.column_iter().map(|it| longest_word(table, it.index) + PADDING).collect();
     table.set_width(width.max(least.iter().sum()));
     for (column, least) in table.column_iter_mut().zip(least) {
         column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));

@@ -2,7 +2,6 @@
 
 use std::io::{BufRead, stdin};
 
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::consents;

@@ -21,7 +21,19 @@ pub enum PostbacksCommand {
         json: bool,
     },
     /// Retry dead letters, of one lead or all of a subscription
-    Retry(RetryArguments),
+    Retry {
+        /// Subscription, by its file name
+        name: String,
+        /// Only events of this lead
+        #[arg(long, value_name = "UUID", required_unless_present = "all", conflicts_with = "all")]
+        lead: Option<Uuid>,
+        /// All events
+        #[arg(long)]
+        all: bool,
+        /// Print JSON: how many are `putBack`
+        #[arg(long)]
+        json: bool,
+    },
     /// Send a test event now and show the answer
     Test {
         /// Subscription, by its file name
@@ -30,22 +42,6 @@ pub enum PostbacksCommand {
         #[arg(long)]
         json: bool,
     },
-}
-
-/// `postbacks retry`.
-#[derive(Debug, Args)]
-pub struct RetryArguments {
-    /// Subscription, by its file name
-    name: String,
-    /// Only events of this lead
-    #[arg(long, value_name = "UUID", required_unless_present = "all", conflicts_with = "all")]
-    lead: Option<Uuid>,
-    /// All events
-    #[arg(long)]
-    all: bool,
-    /// Print JSON: how many are `putBack`
-    #[arg(long)]
-    json: bool,
 }
 
 /// Runs `offerd postbacks`.
@@ -62,7 +58,7 @@ pub async fn run(settings: &Settings, command: PostbacksCommand) -> Result<(), C
             let letters: Vec<DeadLetter> = admin.ask(Method::GET, &path).await?;
             page::show(&letters, json, || page::print_sheet(&dead(&letters)))?;
         }
-        PostbacksCommand::Retry(RetryArguments { name, lead, json, .. }) => {
+        PostbacksCommand::Retry { name, lead, json, .. } => {
             let path = path(&admin, &name, "retry").await?;
             let retried: Retried = admin.post(&path, &Retry { lead_uuid: lead }).await?;
             page::show(&retried, json, || {

@@ -27,15 +27,13 @@ pub struct RankingArguments {
 /// Runs `offerd ranking`.
 pub async fn run(admin: &AdminClient, arguments: &RankingArguments) -> Result<(), CommandError> {
     let RankingArguments { company, partner, test, .. } = arguments;
-    let wanted =
-        [("company", company.clone()), ("partner", partner.clone()), ("leads", values::tests(*test))];
-    let report: RankingReport = admin.ask(Method::GET, &values::query("/ranking", wanted)).await?;
+    let query = [("company", company.clone()), ("partner", partner.clone()), ("leads", values::tests(*test))];
+    let report: RankingReport = admin.ask(Method::GET, &values::query("/ranking", query)).await?;
     if arguments.json {
         return Ok(page::print_json(&report)?);
     }
     page::print(rankings(&report));
-    let rows: Vec<&Row> =
-        report.rows.iter().filter(|row| arguments.ratings || row.rating.is_none()).collect();
+    let rows: Vec<&Row> = report.rows.iter().filter(|it| arguments.ratings || it.rating.is_none()).collect();
     if !rows.is_empty() {
         page::print_sheet(&sheet(&rows));
     }

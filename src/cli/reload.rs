@@ -7,7 +7,6 @@ use super::trouble::BAD_CONFIGURATION;
 use offerd_admin::reload_report::{ReloadOutcome, Report};
 use offerd_base::config::SettingChange;
 use offerd_base::declaration::DeclarationsDiff;
-use offerd_base::run_file::RunFile;
 use offerd_partners::diff::{ChangedKey, OffersDiff, PartnerDiff, PartnerFigures, ProductDiff};
 
 /// Asks the running daemon to reload, and prints the outcome.

@@ -32,9 +32,7 @@ pub async fn run(settings: &Settings, arguments: &ReplayArguments) -> Result<(),
     let admin = AdminClient::find(settings).await?;
     // Loaded here, so that faults name their files.
     Book::load(directory)?;
-    let bar = StepProgressBar::begin(BAR);
-    let report = replayed(&admin, &order(directory, arguments)?, &bar).await?;
-    drop(bar);
+    let report = replayed(&admin, &order(directory, arguments)?).await?;
     Ok(page::show(&report, arguments.json, || print(&report))?)
 }
 
@@ -48,11 +46,8 @@ fn order(directory: &Path, arguments: &ReplayArguments) -> Result<ReplayOrder, S
     Ok(ReplayOrder { partner_files, wish })
 }
 
-async fn replayed(
-    admin: &AdminClient,
-    order: &ReplayOrder,
-    bar: &StepProgressBar,
-) -> Result<ReplayReport, String> {
+async fn replayed(admin: &AdminClient, order: &ReplayOrder) -> Result<ReplayReport, String> {
+    let bar = StepProgressBar::begin(BAR);
     let ended = |line| match line {
         ReplayLine::Progress(progress) => {
             bar.show(progress.done as u64, progress.total as u64);

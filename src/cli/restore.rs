@@ -1,11 +1,7 @@
 //! `offerd restore FILE`
 
 use super::backup::{BAR, json_of, missed, show, told_of};
-use super::operator::operator;
 use super::prelude::*;
-use offerd_admin::backup::told;
-use offerd_base::regular_file;
-use offerd_store::MasterKey;
 use offerd_store::backup::{BackupFault, BackupSummary, Restore, RestoreError, Scanner, for_each_piece};
 use offerd_store::beside::StagingError;
 use offerd_store::sealing::GIVE;
@@ -85,8 +81,7 @@ fn restore(
     arguments: &RestoreArguments,
 ) -> Result<Option<String>, String> {
     super::log_as_the_daemon_does(settings);
-    let none = || format!("a backup is sealed, and no master key is given: {GIVE}");
-    let master = master.ok_or_else(none)?;
+    let master = master.ok_or_else(|| format!("a backup is sealed, and no master key is given: {GIVE}"))?;
     let why = |error: RestoreError| why(&arguments.file, &error);
     let mut restore = Restore::begin(into, master).map_err(why)?;
     read(&arguments.file, |piece, bar| {

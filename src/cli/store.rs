@@ -6,13 +6,10 @@ use std::collections::BTreeMap;
 use std::io::Read;
 
 use super::backup::by_tree;
-use super::operator::operator;
 use super::prelude::*;
-use offerd_admin::backup::told;
 use offerd_admin::store::{StoreReport, TreeCount};
-use offerd_base::regular_file;
+use offerd_store::Tree;
 use offerd_store::salvage::{SalvageError, Salvaged, salvage};
-use offerd_store::{StoreOptions, Tree};
 
 /// Actions on the store.
 #[derive(Debug, Subcommand)]
@@ -125,8 +122,7 @@ fn print(report: &StoreReport, all: bool) {
         "sound": Count => count.records,
         "broken": Count => *broken,
     }));
-    let broken =
-        report.broken.iter().map(|record| format!("{} {}: {}", record.tree, record.key, record.reason));
+    let broken = report.broken.iter().map(|it| format!("{} {}: {}", it.tree, it.key, it.reason));
     let told = report.damaged.iter().chain(&report.unfound).chain(&report.known);
     let named: Vec<String> = told.cloned().chain(broken).collect();
     let shown = if all { named.len() } else { named.len().min(NAMED) };

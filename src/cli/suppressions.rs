@@ -1,6 +1,5 @@
 //! `offerd suppressions`: lists of people that partners are not asked about.
 
-use chrono::Utc;
 use indicatif::ProgressBar;
 
 use super::files::{InputFile, SAVE_AS_UTF_8};
@@ -81,8 +80,7 @@ pub async fn run(settings: &Settings, command: SuppressionsCommand) -> Result<()
                 return Err(format!("the list's name {wanted}, got `{}`", add.name).into());
             }
             let input = InputFile::open(&add.file)?;
-            let admin = AdminClient::find_to_change(settings).await?;
-            CommandError::unless(add.send(&admin, input).await? == 0)?;
+            CommandError::unless(add.send(&AdminClient::find_to_change(settings).await?, input).await? == 0)?;
         }
         SuppressionsCommand::List { json } => {
             let admin = AdminClient::find_with_partners(settings).await?;
@@ -199,19 +197,14 @@ impl SuppressionsAddArguments {
         if self.file == Path::new("-") { "standard input".into() } else { self.file.display().to_string() }
     }
 
-    fn digest(
-        &self,
-        columns: &CsvColumns,
-        cells: &[String],
-        is_first: bool,
-    ) -> Result<SuppressionDigest, String> {
-        let cells: Vec<&str> = columns.order.iter().map(|nth| cells[*nth].as_str()).collect();
+    fn digest(&self, names: &CsvColumns, cells: &[String], first: bool) -> Result<SuppressionDigest, String> {
+        let cells: Vec<&str> = names.order.iter().map(|nth| cells[*nth].as_str()).collect();
         let digest = match self.plain {
             true => self.kind().of_cells(&cells, Utc::now().date_naive()),
             false => digest(&cells.concat()),
         };
-        digest.map_err(|wanted| match is_first && looks_like_header(&cells) {
-            true => format!("must be {wanted}; read as a header, it must name {}", columns.wanted()),
+        digest.map_err(|wanted| match first && looks_like_header(&cells) {
+            true => format!("must be {wanted}; read as a header, it must name {}", names.wanted()),
             false => format!("must be {wanted}"),
         })
     }

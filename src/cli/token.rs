@@ -4,7 +4,6 @@ use super::partners::known;
 use super::prelude::*;
 use offerd_admin::tokens::{AllTokens, Created, Holder, ListedToken, New};
 use offerd_model::TokenKind;
-use offerd_partners::Book;
 use offerd_store::partner_keys::{NewPartnerKey, PartnerKeyKind};
 use offerd_store::tokens::NewToken;
 
@@ -74,8 +73,7 @@ pub async fn run(settings: &Settings, command: TokenCommand) -> Result<(), Comma
             if let Some(fault) = AllTokens::fault(&wanted) {
                 return Err(fault.into());
             }
-            let admin = AdminClient::find_to_change(settings).await?;
-            tell(&admin.post("/tokens", &wanted).await?, json)?;
+            tell(&AdminClient::find_to_change(settings).await?.post("/tokens", &wanted).await?, json)?;
         }
         TokenCommand::List { json } => {
             let admin = AdminClient::find(settings).await?;
@@ -84,8 +82,7 @@ pub async fn run(settings: &Settings, command: TokenCommand) -> Result<(), Comma
             admin.warn_of_damage().await;
         }
         TokenCommand::Revoke { id } => {
-            let admin = AdminClient::find(settings).await?;
-            if !admin.end(Method::DELETE, &format!("/tokens/{id}")).await? {
+            if !AdminClient::find(settings).await?.end(Method::DELETE, &format!("/tokens/{id}")).await? {
                 return Err(format!("there is no token {id}; `offerd token list` lists them").into());
             }
             tell!("token {id} is revoked");

@@ -36,7 +36,7 @@ pub async fn run(settings: &Settings, arguments: &TranscriptArguments) -> Result
     let waiting = progress::waiting("reading");
     let TranscriptArguments { uuid, partner, reason, .. } = arguments;
     let path = format!("/rateTables/{uuid}/transcript");
-    let found: Option<TableTranscript> = admin.find_one(Method::GET, &path).await?;
+    let found: Option<TableTranscript> = admin.lookup(Method::GET, &path).await?;
     let Some(mut transcript) = found else {
         return Err(format!(
             "no rate table or offer has the uuid {uuid}, or its lead is erased; for a lead, `explain` shows the uuids of its rate tables"
@@ -85,11 +85,9 @@ fn told(call: &ShownCall) -> String {
 
 fn message(mark: char, message: &ShownMessage) -> String {
     let ShownMessage { headers, body, bytes, cut } = message;
-    let headers =
-        headers.iter().map(|(name, value)| format!("{name}: {}", value.as_deref().unwrap_or("•••")));
+    let headers = headers.iter().map(|(name, it)| format!("{name}: {}", it.as_deref().unwrap_or("•••")));
     let body = page::foreign_lines(body);
     let cut = cut.then(|| format!("… cut: {bytes} bytes in all"));
-    let lines =
-        headers.map(|header| page::foreign(&header)).chain(body.lines().map(str::to_owned)).chain(cut);
+    let lines = headers.map(|it| page::foreign(&it)).chain(body.lines().map(str::to_owned)).chain(cut);
     lines.map(|line| format!("  {mark} {line}\n")).collect()
 }

@@ -9,13 +9,11 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use super::backup::damage_of;
 use super::files::{AtomicFile, InputFile, cannot_make};
 use super::key;
-use super::operator::operator;
 use super::prelude::*;
-use offerd_admin::backup::told;
 use offerd_insight::transfer::{self, Exported, RecordImport};
 use offerd_store::audit::{AuditEntry, AuditLog};
 use offerd_store::beside::{StagingDirectory, StagingError};
-use offerd_store::{Commit, DISK_FULL, MasterKey, Store, Tree, unusable};
+use offerd_store::{Commit, DISK_FULL, Tree, unusable};
 
 /// `offerd export`.
 #[derive(Debug, Args)]
@@ -41,8 +39,7 @@ pub async fn export(config: Option<&Path>, arguments: &ExportArguments) -> Resul
         let store = super::open_store(settings)?;
         if arguments.personal_data {
             let entry = AuditEntry::of_machine(operator(), "command", "store.export.personal_data");
-            let noted = AuditLog::of(store.clone()).commit(Commit::new(), entry).await;
-            noted.map_err(|failure| {
+            AuditLog::of(store.clone()).commit(Commit::new(), entry).await.map_err(|failure| {
                 format!("nothing was exported, because the export could not be recorded: {failure}")
             })?;
         }
@@ -89,9 +86,11 @@ pub async fn import(config: Option<&Path>, file: &Path) -> Result<(), CommandErr
         let mut filled = settings.clone();
         filled.store.path = place.path().to_owned();
         filled.store.master_key_file = key::file_of(&key);
-        let imported = fill(&filled, file, input).await.map_err(|told| match is_full(&told) {
-            true => unusable(path, &told),
-            false => told,
+        let imported = fill(&filled, file, input).await.map_err(|told| {
+            match told.contains(DISK_FULL) && !told.contains("make room") {
+                true => unusable(path, &told),
+                false => told,
+            }
         });
         let moved = imported.and_then(|records| {
             place.finish().map_err(|error| error.to_string())?;
@@ -107,11 +106,6 @@ pub async fn import(config: Option<&Path>, file: &Path) -> Result<(), CommandErr
         Ok(format!("{records} records imported"))
     })
     .await
-}
-
-/// Whether the disk was full and the message has no advice for that yet.
-fn is_full(told: &str) -> bool {
-    told.contains(DISK_FULL) && !told.contains("make room")
 }
 
 /// Creates a store from the lines.

@@ -16,7 +16,16 @@ const LINE_BYTES: u64 = 4096;
 #[derive(Debug, Subcommand)]
 pub enum UserCommand {
     /// Add a user, and print a one-time sign-in link with which they set a password
-    Add(UserAddArguments),
+    Add {
+        /// Name to sign in with: letters a to z, digits, `.`, `-`, `_`, `@` and `+`
+        #[arg(value_parser = name)]
+        name: String,
+        /// Role of the user
+        #[arg(long, value_parser = role())]
+        role: Role,
+        #[command(flatten)]
+        with: InitialCredential,
+    },
     /// List users with their roles
     List {
         /// Print JSON: `name`, `role`, `hasPassword`, `disabled`, `createdAt` and `changedAt` of each
@@ -25,15 +34,19 @@ pub enum UserCommand {
     },
     /// Change a user's role; ends their sessions
     Role {
-        /// Name of the user
-        #[arg(value_parser = name)]
-        name: String,
+        #[command(flatten)]
+        user: UserNameArgument,
         /// The new role
         #[arg(value_parser = role())]
         role: Role,
     },
     /// Print a one-time sign-in link with which a user sets a password; or set the password directly
-    Password(UserPasswordArguments),
+    Password {
+        #[command(flatten)]
+        user: UserNameArgument,
+        #[command(flatten)]
+        with: InitialCredential,
+    },
     /// Disable a user until they are enabled again; ends their sessions
     Disable(UserNameArgument),
     /// Enable a disabled user
@@ -50,32 +63,9 @@ pub struct UserNameArgument {
     name: String,
 }
 
-/// `user add`.
-#[derive(Debug, Args)]
-pub struct UserAddArguments {
-    /// Name to sign in with: letters a to z, digits, `.`, `-`, `_`, `@` and `+`
-    #[arg(value_parser = name)]
-    name: String,
-    /// Role of the user
-    #[arg(long, value_parser = role())]
-    role: Role,
-    #[command(flatten)]
-    with: InitialCredential,
-}
-
-/// `user password`.
-#[derive(Debug, Args)]
-pub struct UserPasswordArguments {
-    /// Name of the user
-    #[arg(value_parser = name)]
-    name: String,
-    #[command(flatten)]
-    with: InitialCredential,
-}
-
 /// How the user first signs in.
 #[derive(Debug, Args)]
-struct InitialCredential {
+pub struct InitialCredential {
     /// Read the password from the first line of standard input, at least 12 characters, and print no link
     #[arg(long, conflicts_with = "at")]
     password_stdin: bool,
@@ -88,7 +78,7 @@ struct InitialCredential {
 pub async fn run(settings: &Settings, command: UserCommand) -> Result<(), CommandError> {
     let same = UserChange::default();
     match command {
-        UserCommand::Add(UserAddArguments { name, role, with }) => {
+        UserCommand::Add { name, role, with } => {
             let password = with.password()?;
             let admin = AdminClient::find_to_change(settings).await?;
             if password.is_none() && !admin.is_stopped() {
@@ -101,7 +91,7 @@ pub async fn run(settings: &Settings, command: UserCommand) -> Result<(), Comman
             }
             Ok(())
         }
-        UserCommand::Password(UserPasswordArguments { name, with }) => match with.password()? {
+        UserCommand::Password { user: UserNameArgument { name }, with } => match with.password()? {
             None => Ok(with.invite(&AdminClient::find(settings).await?, &name).await?),
             password => {
                 let change = UserChange { password, ..same };
@@ -115,7 +105,7 @@ pub async fn run(settings: &Settings, command: UserCommand) -> Result<(), Comman
             admin.warn_of_damage().await;
             Ok(())
         }
-        UserCommand::Role { name, role } => {
+        UserCommand::Role { user: UserNameArgument { name }, role } => {
             let change = UserChange { role: Some(role), ..same };
             changed(settings, &name, &change, &format!("is {} from now on", role.word())).await
         }
@@ -128,8 +118,7 @@ pub async fn run(settings: &Settings, command: UserCommand) -> Result<(), Comman
             changed(settings, &name, &change, "may sign in again").await
         }
         UserCommand::Remove(UserNameArgument { name }) => {
-            let admin = AdminClient::find(settings).await?;
-            if !admin.end(Method::DELETE, &format!("/users/{name}")).await? {
+            if !AdminClient::find(settings).await?.end(Method::DELETE, &format!("/users/{name}")).await? {
                 return Err(format!("there is no user `{name}`; `offerd user list` lists them").into());
             }
             tell!("{name} is removed; their sessions have ended");
@@ -170,8 +159,7 @@ impl InitialCredential {
 }
 
 async fn changed(settings: &Settings, name: &str, to: &UserChange, words: &str) -> Result<(), CommandError> {
-    let admin = AdminClient::find(settings).await?;
-    let user: ListedUser = admin.post(&format!("/users/{name}"), to).await?;
+    let user: ListedUser = AdminClient::find(settings).await?.post(&format!("/users/{name}"), to).await?;
     tell!("{} {words}", user.name);
     Ok(())
 }

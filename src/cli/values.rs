@@ -27,8 +27,7 @@ pub fn tests(test: bool) -> Option<String> {
 
 /// The time that long ago, in Unix milliseconds.
 pub fn ago(time: Duration) -> i64 {
-    let back = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
-    Utc::now().timestamp_millis().saturating_sub(back).max(0)
+    Utc::now().timestamp_millis().saturating_sub(i64::try_from(time.as_millis()).unwrap_or(i64::MAX)).max(0)
 }
 
 /// Parses the path of the settings file. An empty variable names none.
@@ -47,8 +46,7 @@ pub fn uuid(text: &str) -> Result<Uuid, String> {
 /// Parses the name of a text encoding.
 pub fn encoding(name: &str) -> Result<Encoding, String> {
     sheet::lines::encoding(name).ok_or_else(|| {
-        let near = sheet::lines::nearest_encoding(name);
-        let near = did_you_mean(near.as_deref());
+        let near = did_you_mean(sheet::lines::nearest_encoding(name).as_deref());
         format!("must be an encoding such as windows-1252, utf-16le or macintosh{near}")
     })
 }

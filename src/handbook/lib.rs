@@ -108,11 +108,6 @@ impl Manual {
         CHAPTERS.iter().filter(move |chapter| chapter.manual == name)
     }
 
-    /// The whole page in roff.
-    pub fn roff(&self, version: &str) -> String {
-        man::page(self, version)
-    }
-
     /// The page's file name.
     pub fn file(&self) -> String {
         format!("{}.{}", self.name, self.section)

@@ -19,8 +19,7 @@ const INDENT: &str = "4";
 pub fn page(manual: &Manual, version: &str) -> String {
     let mut roff = Roff::new();
     let section = manual.section.to_string();
-    let source = format!("offerd {version}");
-    roff.control("TH", [manual.name, &section, "", &source, "offerd"]);
+    roff.control("TH", [manual.name, &section, "", &format!("offerd {version}"), "offerd"]);
     roff.control("SH", ["NAME"]);
     roff.text([roman(format!("{} - {}", manual.name, manual.about))]);
     manual.chapters().for_each(|chapter| write(&mut roff, &chapter.markdown()));
@@ -203,8 +202,7 @@ impl<'r> ManWriter<'r> {
 
     /// Writes a table. Columns share the width of the line, and cells are filled like paragraphs.
     fn table(&mut self, rows: Vec<Vec<Vec<Inline>>>) {
-        let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-        let layout = vec!["lx"; columns].join(" ");
+        let layout = vec!["lx"; rows.iter().map(Vec::len).max().unwrap_or_default()].join(" ");
         self.roff.control("TS", []);
         self.roff.text([roman("tab(\t);")]);
         self.roff.text([roman(layout.replace("lx", "lbx"))]);

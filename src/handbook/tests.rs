@@ -3,7 +3,7 @@
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag};
 
 use super::html::OPTIONS;
-use super::{CHAPTERS, MANUALS, chapter, slug};
+use super::{CHAPTERS, MANUALS, chapter, man, slug};
 
 #[test]
 fn each_chapter_begins_with_its_title_and_is_in_one_manual() {
@@ -60,7 +60,7 @@ fn a_heading_has_a_short_address() {
 
 #[test]
 fn commands_stand_in_a_man_page_as_they_are_typed() {
-    let page = MANUALS[2].roff("0");
+    let page = man::page(&MANUALS[2], "0");
     assert!(page.starts_with("'\\\" t\n"));
     // Characters that roff would interpret are escaped.
     assert!(page.contains(".nf\n[partner]\n"), "{page}");

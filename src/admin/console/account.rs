@@ -1,7 +1,5 @@
 //! `GET`, `POST /console/account`: the visitor's own account and password.
 
-use hyper::StatusCode;
-
 use super::super::password_hash;
 use super::super::users::{self, NewUser, UserChange};
 use super::links::HOME;

@@ -10,7 +10,7 @@ const ASSETS: &[(&str, &str, &str)] = &[
 
 pub(super) async fn show(context: Context) -> Result<Reply> {
     let file = context.params.get("file").unwrap_or_default();
-    let asset = ASSETS.iter().find(|(name, ..)| *name == file);
-    let (_, kind, text) = asset.ok_or_else(Failure::not_found_path)?;
+    let (_, kind, text) =
+        ASSETS.iter().find(|(name, ..)| *name == file).ok_or_else(Failure::not_found_path)?;
     Ok(sealed(Reply::bytes(kind, *text)))
 }

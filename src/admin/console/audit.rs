@@ -1,7 +1,6 @@
 //! `GET /console/audit`, `GET /console/audit/download`: the audit log, newest first.
 
 use super::super::audit::{LOOKED_AT, sheet, unread};
-use super::super::command::csv_file;
 use super::prelude::*;
 use offerd_store::audit::{AuditFilter, AuditRecord};
 
@@ -50,8 +49,7 @@ async fn read(
 ) -> Result<(Vec<AuditRecord>, Option<u64>)> {
     let text = |name| visit.query_value(name).map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
     let (.., span) = chosen(visit);
-    let since =
-        span.map_or(0, |span| Utc::now().timestamp_millis().saturating_sub_unsigned(span.as_millis() as u64));
+    let since = span.map_or(0, |span| Utc::now().timestamp_millis() - span.as_millis() as i64);
     let filter = AuditFilter { since, who: text("who"), action: text("action") };
     visit.reading(move |app| app.audit.before(before, &filter, most, LOOKED_AT)).await?.map_err(unread)
 }

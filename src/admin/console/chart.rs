@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 
-use minijinja::context;
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::coord::types::RangedCoordf64;
@@ -11,7 +10,6 @@ use plotters::prelude::*;
 
 use super::prelude::*;
 use super::templates::render;
-use offerd_web::our_fault;
 
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
@@ -66,9 +64,29 @@ pub(super) struct Chart {
 
 impl Chart {
     pub(super) fn drawn(self, size: (u32, u32), draw: impl FnOnce(&Area) -> Drawn) -> Result<Value> {
-        let drawing = drawing(size, draw)?;
-        let fields = fields! { drawing, width => size.0, height => size.1, ..self };
+        let fields = fields! { drawing => drawing(size, draw)?, width => size.0, height => size.1, ..self };
         render("chart.html", &fields).map(Value::from_safe_string)
+    }
+
+    fn with_table(
+        mut self,
+        axis: &str,
+        lines: &[ChartLine],
+        places: impl Iterator<Item = usize>,
+        label: impl Fn(usize) -> String,
+        write: fn(f64) -> String,
+    ) -> Self {
+        let names = || lines.iter().map(|line| line.name.to_string());
+        if lines.len() > 1 {
+            self.series = names().collect();
+        }
+        self.columns = std::iter::once(axis.to_owned()).chain(names()).collect();
+        let row = |nth| {
+            let value = |line: &ChartLine| known(line.points.get(nth).and_then(|(_, value)| *value), write);
+            std::iter::once(label(nth)).chain(lines.iter().map(value)).collect()
+        };
+        self.rows = places.map(row).collect();
+        self
     }
 }
 
@@ -138,33 +156,9 @@ pub(super) fn days(
     let chart = chart.with_table("Time", lines, (0..days.len()).rev(), |nth| days[nth].clone(), write);
     let names = ["Time", chart.unit];
     chart.drawn(size, |area| {
-        let labels = days.len().min(LABELS);
-        let mut axes = axes(area, names, 0.0..last, range, labels, label, write)?;
+        let mut axes = axes(area, names, 0.0..last, range, days.len().min(LABELS), label, write)?;
         strokes(&mut axes, lines, true)
     })
-}
-
-impl Chart {
-    fn with_table(
-        mut self,
-        axis: &str,
-        lines: &[ChartLine],
-        places: impl Iterator<Item = usize>,
-        label: impl Fn(usize) -> String,
-        write: fn(f64) -> String,
-    ) -> Self {
-        let names = || lines.iter().map(|line| line.name.to_string());
-        if lines.len() > 1 {
-            self.series = names().collect();
-        }
-        self.columns = std::iter::once(axis.to_owned()).chain(names()).collect();
-        let row = |nth| {
-            let value = |line: &ChartLine| known(line.points.get(nth).and_then(|(_, value)| *value), write);
-            std::iter::once(label(nth)).chain(lines.iter().map(value)).collect()
-        };
-        self.rows = places.map(row).collect();
-        self
-    }
 }
 
 /// Draws lines. `dotted` marks each point; otherwise only a line of a single point, which would be invisible,

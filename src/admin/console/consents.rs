@@ -4,7 +4,6 @@
 use chrono::{Days, NaiveDate};
 
 use super::prelude::*;
-use crate::command::{csv_file, store_unread, unavailable};
 use crate::consents::noted;
 use offerd_insight::persons::consent_lines::{
     ArrivalDays, ConsentFields, ConsentSummary, STATEMENTS, Summaries, TooMany, each,
@@ -25,8 +24,7 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
 }
 
 pub(super) async fn summary(visit: &ConsoleRequest) -> Result<View> {
-    let shown = counted(visit).await.map(|(summaries, read)| Some(shown(&summaries, read)));
-    view(visit, shown).await
+    view(visit, counted(visit).await.map(|(summaries, read)| Some(shown(&summaries, read)))).await
 }
 
 pub(super) async fn download(visit: &ConsoleRequest) -> Result<View> {
@@ -59,8 +57,7 @@ async fn view(visit: &ConsoleRequest, shown: Result<Option<Value>>) -> Result<Vi
         trouble => failure.as_ref().map(Failure::words),
         shown, lines => LINES,
     };
-    let view = visit.view(PAGE, fields)?.titled("Consents");
-    Ok(view.failed(failure.as_ref()))
+    Ok(visit.view(PAGE, fields)?.titled("Consents").failed(failure.as_ref()))
 }
 
 fn companies(app: &AdminState, chosen: &str) -> Vec<Value> {
@@ -102,8 +99,7 @@ async fn counted(visit: &ConsoleRequest) -> Result<(Vec<ConsentSummary>, Consent
 
 async fn listed(visit: &ConsoleRequest) -> Result<Vec<ConsentFields>> {
     let add = |lines: &mut Vec<ConsentFields>, page: &ConsentPage| {
-        let line = |consent| each(consent, &page.statements[consent.statement]);
-        lines.extend(page.consents.iter().map(line));
+        lines.extend(page.consents.iter().map(|consent| each(consent, &page.statements[consent.statement])));
         Ok(())
     };
     Ok(walked(visit, LINES, add).await?.0)

@@ -65,8 +65,7 @@ pub(super) async fn showing(context: Context, least: Option<Role>, show: PageRen
 async fn enter(mut context: Context, least: Option<Role>) -> Result<ConsoleRequest, Result<Reply>> {
     let mut form = None;
     if context.request.method == Method::POST {
-        let fields = context.request.read_form(FORM_BYTES, FORM_TIMEOUT).await;
-        form = Some(fields.map_err(Err)?);
+        form = Some(context.request.read_form(FORM_BYTES, FORM_TIMEOUT).await.map_err(Err)?);
     }
     let Context { app, mut request, params, .. } = context;
     let headers = &request.headers;

@@ -22,8 +22,7 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
 
 pub(super) async fn download(visit: &ConsoleRequest) -> Result<View> {
     let test = is_test(visit.query_value("leads"))?;
-    let rule = visit.query_value("rule").unwrap_or_default();
-    as_csv(&compared(&visit.app, rule, test).await?).map(View::from)
+    as_csv(&compared(&visit.app, visit.query_value("rule").unwrap_or_default(), test).await?).map(View::from)
 }
 
 fn rule(standing: &RuleStanding) -> Value {

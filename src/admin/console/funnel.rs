@@ -118,15 +118,11 @@ fn asked_for(visit: &ConsoleRequest, counted: &Reports) -> Result<ReportQuery> {
     Ok(ReportQuery { range, by: vec![by], filters, zone, test, compare: false, order, limit: COMPANIES })
 }
 
-fn tables(
-    visit: &ConsoleRequest,
-    [by_product, by_company]: [&Report; 2],
-    companies: &[(String, String)],
-) -> [FunnelTable; 2] {
+fn tables(visit: &ConsoleRequest, reports: [&Report; 2], companies: &[(String, String)]) -> [FunnelTable; 2] {
+    let [by_product, by_company] = reports;
     let of_product = |product: &ProductType| {
         let counted = by_product.rows.iter().find(|counted| counted.by[0] == product.as_str())?;
-        let link = with(visit, "product", product.as_str());
-        Some((words(*product), link, written(&counted.figures)))
+        Some((words(*product), with(visit, "product", product.as_str()), written(&counted.figures)))
     };
     let of_company = |counted: &Counted| {
         let name = &counted.by[0];
@@ -136,11 +132,10 @@ fn tables(
     };
     let note = "A lead that asks for several products counts in each of their rows, and once above. A rate \
         table counts in the row of a product when it has a partner for that product.";
-    let more =
-        format!("Only the {COMPANIES} companies with the most leads; choose one above to see another.");
+    let cut = format!("Only the {COMPANIES} companies with the most leads; choose one above to see another.");
     let products = ProductType::ALL.iter().filter_map(of_product).collect();
     let companies = by_company.rows.iter().map(of_company).collect();
-    let more = (by_company.rows_left_out > 0).then_some(more);
+    let more = (by_company.rows_left_out > 0).then_some(cut);
     [
         ("by-product", "By product type", "Product", products, Some(note.to_owned())),
         ("by-company", "By company", "Company", companies, more),

@@ -10,8 +10,7 @@ pub(super) async fn begin(visit: &ConsoleRequest) -> Result<View> {
 }
 
 pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
-    let named = chapter(visit.params.get("chapter").unwrap_or_default());
-    view(visit, named.ok_or_else(Failure::not_found_path)?)
+    view(visit, chapter(visit.params.get("chapter").unwrap_or_default()).ok_or_else(Failure::not_found_path)?)
 }
 
 fn view(visit: &ConsoleRequest, shown: &Chapter) -> Result<View> {

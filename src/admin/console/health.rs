@@ -95,9 +95,8 @@ fn disk(app: &AdminState, last: &MetricsReading) -> Judged {
         Some(_) => ("good", "free"),
         None => ("idle", "not measured"),
     };
-    let figures =
-        format!("{} free, {} in reserve", known(last.free_bytes, figures::bytes), figures::bytes(reserve));
-    (class, state, figures)
+    let free = known(last.free_bytes, figures::bytes);
+    (class, state, format!("{free} free, {} in reserve", figures::bytes(reserve)))
 }
 
 fn limited(used: f64, limit: usize, what: &str) -> Judged {
@@ -128,8 +127,7 @@ fn clock(app: &AdminState) -> Judged {
         ClockStanding::Ahead(_) => ("bad", "ignored"),
         ClockStanding::Behind(_) => ("warn", "behind"),
     };
-    let figures = app.health.remark().unwrap_or_else(|| "leads get the time of the system clock".to_owned());
-    (class, state, figures)
+    (class, state, app.health.remark().unwrap_or_else(|| "leads get the time of the system clock".to_owned()))
 }
 
 fn postbacks(app: &AdminState) -> Judged {

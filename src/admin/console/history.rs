@@ -139,8 +139,7 @@ pub(crate) async fn watch(app: Arc<AdminState>) {
 impl MetricsReading {
     pub(super) fn of(app: &AdminState) -> Self {
         // Taken first: events during the read may be missing from it.
-        let at = Utc::now().timestamp_millis();
-        Self { process: app.console.process, ..Self::told(at, &app.measured()) }
+        Self { process: app.console.process, ..Self::told(Utc::now().timestamp_millis(), &app.measured()) }
     }
 
     fn told(at: i64, figures: &MetricsSnapshot) -> Self {

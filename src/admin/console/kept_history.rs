@@ -44,8 +44,7 @@ pub(super) async fn begin(app: &Arc<AdminState>) -> LastStoredMinute {
     let is_kept = |minute: i64| minute <= now && minute > now - minutes_kept;
     let (kept, old): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|one| is_kept(one.minute) && one.reading.is_some());
-    let commit = old.iter().fold(Commit::new(), |commit, one| commit.remove(Tree::Charts, &one.key));
-    write(app, commit).await;
+    write(app, old.iter().fold(Commit::new(), |commit, one| commit.remove(Tree::Charts, &one.key))).await;
     let place = app.store.place();
     let own = kept.into_iter().filter(|one| one.place.is_none() || one.place == place);
     let readings: Vec<MetricsReading> = own.filter_map(|one| one.reading).collect();

@@ -28,8 +28,7 @@ pub struct ConsoleLink {
 impl ConsoleLink {
     /// The link with the address at which browsers reach the listener, if that is not its own.
     pub fn reached_at(self, own: &str, at: Option<&str>) -> Self {
-        let url = at.map_or_else(|| self.url.clone(), |at| self.url.replacen(own, at, 1));
-        Self { url, ..self }
+        Self { url: at.map_or_else(|| self.url.clone(), |at| self.url.replacen(own, at, 1)), ..self }
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) async fn stream(visit: Arc<ConsoleRequest>, show: PageRenderer) -> Re
     }
     let permit = Arc::clone(&visit.app.console.streams).try_acquire_owned();
     let permit = permit.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
-    let mut stopping = visit.app.console.stopping();
+    let mut stopping = visit.app.console.stop.subscribe();
     let (sender, receiver) = mpsc::channel(1);
     tokio::spawn(async move {
         let _permit = permit;

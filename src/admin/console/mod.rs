@@ -71,8 +71,6 @@ use self::prelude::*;
 use self::rate_tables::transcript;
 pub(super) use self::session::SessionRules;
 use self::session::Sessions;
-use offerd_store::ReadError;
-use offerd_store::users::Users;
 use offerd_web::{Editions, Handler, Route, Scope, handler};
 
 #[rustfmt::skip]
@@ -205,7 +203,7 @@ pub(super) struct Console {
     streams: Arc<Semaphore>,
     /// One permit for the page that reads stored tables.
     scans: Arc<Semaphore>,
-    stop: watch::Sender<bool>,
+    pub(super) stop: watch::Sender<bool>,
 }
 
 impl Console {
@@ -244,17 +242,5 @@ impl Console {
         let minute = self.history.lately(now::MINUTE);
         let (first, last) = minute.first().zip(minute.last())?;
         last.per_second(first, |reading| reading.leads)
-    }
-
-    pub(super) fn stop(&self) {
-        self.stop.send_replace(true);
-    }
-
-    pub(super) fn is_stopping(&self) -> bool {
-        *self.stop.borrow()
-    }
-
-    fn stopping(&self) -> watch::Receiver<bool> {
-        self.stop.subscribe()
     }
 }

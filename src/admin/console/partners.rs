@@ -1,7 +1,6 @@
 //! `GET /console/partners`: all partners, one row each, worst first.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use super::history;
 use super::prelude::*;

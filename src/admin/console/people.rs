@@ -2,7 +2,6 @@
 
 use super::super::users::{self, NewUser, UserChange};
 use super::prelude::*;
-use offerd_store::users::UserRecord;
 
 const PAGE: ConsolePage = ConsolePage::new(Section::People, "people.html");
 
@@ -20,14 +19,12 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
 }
 
 pub(super) async fn add(visit: &ConsoleRequest) -> Result<View> {
-    let done = added(visit).await;
-    page(visit, done).await
+    page(visit, added(visit).await).await
 }
 
 pub(super) async fn change(visit: &ConsoleRequest) -> Result<View> {
     let name = visit.params.get("name").unwrap_or_default().to_owned();
-    let done = changed(visit, &name).await;
-    page(visit, done).await
+    page(visit, changed(visit, &name).await).await
 }
 
 async fn added(visit: &ConsoleRequest) -> Result<UserChangeResult> {

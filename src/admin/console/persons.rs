@@ -1,12 +1,8 @@
 //! `GET`, `POST /console/persons` and its forms: data-subject requests, like `offerd person`.
 
-use std::collections::BTreeMap;
-
-use hyper::StatusCode;
-use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
+use hyper::header::CONTENT_DISPOSITION;
 
 use super::prelude::*;
-use crate::command::our_fault;
 use crate::erasing;
 use crate::persons::{self, PersonRequest};
 use crate::reasons::{has_name, names_them, reason_given};
@@ -26,8 +22,7 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
 }
 
 pub(super) async fn find(visit: &ConsoleRequest) -> Result<View> {
-    let asked = asked(visit, typed).map(|_| None);
-    page(visit, asked).await
+    page(visit, asked(visit, typed).map(|_| None)).await
 }
 
 pub(super) async fn export(visit: &ConsoleRequest) -> Result<View> {
@@ -49,28 +44,25 @@ pub(super) async fn suppress(visit: &ConsoleRequest) -> Result<View> {
         persons::suppressed(&visit.app, asked(visit, typed)?.wish(visit)?).await?;
         Ok(Some("From now on, no partner is asked about leads submitted with this contact.".to_owned()))
     };
-    let done = done().await;
-    page(visit, done).await
+    page(visit, done().await).await
 }
 
 pub(super) async fn unsuppress(visit: &ConsoleRequest) -> Result<View> {
     let done = async || {
-        let was_suppressed =
-            persons::unsuppressed(&visit.app, asked(visit, typed_before)?.wish(visit)?).await?;
-        let done = match was_suppressed {
+        let was_on = persons::unsuppressed(&visit.app, asked(visit, typed_before)?.wish(visit)?).await?;
+        let done = match was_on {
             true => "Partners may be asked about them again.",
             false => "They were not on the opt-out list.",
         };
         Ok(Some(done.to_owned()))
     };
-    let done = done().await;
-    page(visit, done).await
+    page(visit, done().await).await
 }
 
 async fn exported(visit: &ConsoleRequest) -> Result<Reply> {
-    let copy = persons::copied(&visit.app, asked(visit, typed)?.wish(visit)?).await?;
+    let all = persons::copied(&visit.app, asked(visit, typed)?.wish(visit)?).await?;
     let json =
-        serde_json::to_vec_pretty(&copy).map_err(our_fault("the export could not be written as JSON"))?;
+        serde_json::to_vec_pretty(&all).map_err(our_fault("the export could not be written as JSON"))?;
     // The file name does not identify the person.
     let name = HeaderValue::from_static("attachment; filename=\"person.json\"");
     Ok(Reply::json_bytes(json).header(CONTENT_DISPOSITION, name))
@@ -79,11 +71,9 @@ async fn exported(visit: &ConsoleRequest) -> Result<Reply> {
 async fn erased(visit: &ConsoleRequest) -> Result<Value> {
     let wish = asked(visit, typed)?.wish(visit)?;
     if visit.field("sure") != Some("yes") {
-        let message = "Nothing was erased: tick the box that confirms the erasure.";
-        return Err(Failure::bad_request(message));
+        return Err(Failure::bad_request("Nothing was erased: tick the box that confirms the erasure."));
     }
-    let suppress = visit.field("suppress").is_some();
-    let receipt = erasing::erased(&visit.app, wish.clone(), suppress).await?;
+    let receipt = erasing::erased(&visit.app, wish.clone(), visit.field("suppress").is_some()).await?;
     let json = serde_json::to_string_pretty(&receipt).map_err(our_fault("a receipt could not be written"))?;
     let listed = receipt.left_alone.map(OptOutCounts::told);
     // Whether the submitted key is opted out, now or before.
@@ -116,8 +106,7 @@ async fn page(visit: &ConsoleRequest, came: Result<Option<String>>) -> Result<Vi
     let typed = ["contact", "first", "last", "born", "reason"];
     let typed = BTreeMap::from(typed.map(|name| (name, visit.field(name).unwrap_or_default())));
     let trouble = failure.as_ref().map(words);
-    let fields = fields! { typed, is_contact, found, left_alone, locked, done, trouble };
-    let view = visit.view(PAGE, fields)?;
+    let view = visit.view(PAGE, fields! { typed, is_contact, found, left_alone, locked, done, trouble })?;
     Ok(view.failed(failure.as_ref()))
 }
 
@@ -178,8 +167,7 @@ impl PersonQuery {
                 true => Failure::bad_request(format!("What you typed {message}.")),
                 false => Failure::bad_request(wanted(kind)),
             })?;
-        let names = names[..2].iter().map(|name| (*name).to_owned()).collect();
-        Ok(Some(Self { kind, digest, names }))
+        Ok(Some(Self { kind, digest, names: names[..2].iter().map(|name| (*name).to_owned()).collect() }))
     }
 
     /// Fails without a reason or with a typed name in it: the audit keeps it longer than the person may want.

@@ -1,10 +1,9 @@
 //! `GET /console/postbacks`: the state of the postbacks; `POST …/{name}/test` and `…/{name}/retry`.
 
-use super::super::command::our_fault;
 use super::super::postbacks::{UNREAD, named, retried, tried};
 use super::prelude::*;
 use offerd_outbound::postbacks::{self, PostbackDelivery, Retry, Subscription, SubscriptionStatus, Trial};
-use offerd_store::{CommitError, Store};
+use offerd_store::CommitError;
 
 /// Maximum events shown per subscription, of retried and of dead ones each.
 const LETTERS: usize = 50;

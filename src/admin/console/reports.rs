@@ -1,8 +1,6 @@
 //! `GET /console/reports`: what became of leads by any two dimensions, as counted by
 //! [`offerd_insight::reports`]; and `GET /console/reports/download`, the same as a spreadsheet file.
 
-use std::collections::BTreeMap;
-
 use chrono::NaiveDate;
 
 use super::super::reports::{as_csv, asked, failed, made, reports};

@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use tracing::warn;
 
-use super::super::audit::AuditActor;
-use super::super::command::unwritten;
 use super::super::password::PasswordDigest;
 use super::prelude::*;
 use offerd_base::private_file;
@@ -54,7 +52,7 @@ pub(super) async fn renew(context: Context) -> Result<Reply> {
     let made = made.map_err(|error| unwritten("the console's new secret", &error))?;
     context.app.console.sessions.replace_secret(PasswordDigest::of_secret(&made.secret));
     let note = note!("console.secret", "the console's secret was replaced, and all its sessions ended");
-    context.app.note_if_can(&AuditActor::of_command(&context), note).await;
+    context.app.note_if_can(&by(&context), note).await;
     Reply::json(&made)
 }
 

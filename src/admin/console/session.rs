@@ -38,8 +38,7 @@ pub(crate) struct SessionRules {
 
 impl SessionRules {
     pub(crate) fn of(settings: &Settings, passwords: Passwords) -> Self {
-        let required = settings.console_asks_to_sign_in();
-        Self { required, at_start: settings.console.clone(), passwords }
+        Self { required: settings.console_asks_to_sign_in(), at_start: settings.console.clone(), passwords }
     }
 }
 
@@ -125,8 +124,7 @@ impl NotSignedIn {
 
 impl Sessions {
     pub(super) fn new(mut rules: SessionRules) -> Self {
-        let state =
-            Mutex::new(SessionState { secret: rules.passwords.secret.take(), ..SessionState::default() });
+        let state = Mutex::new(SessionState { secret: rules.passwords.secret.take(), ..Default::default() });
         Self { attempts: Attempts::new(&rules.at_start), rules, state }
     }
 

@@ -1,11 +1,10 @@
 //! `GET` and `POST /console/signIn`, `POST /console/signOut`, and `POST /console/links` for `offerd console`.
 
-use hyper::StatusCode;
-use hyper::header::{HeaderValue, SET_COOKIE};
+use hyper::header::SET_COOKIE;
 use metrics::counter;
 use tracing::info;
 
-use super::super::audit::{AuditActor, Note, operator};
+use super::super::audit::{Note, operator};
 use super::super::{password_hash, users};
 use super::enter::COOKIE_NAME;
 use super::links::{HOME, SIGN_IN, link_of};
@@ -14,8 +13,6 @@ use super::session::{ConsolePrincipal, LINK_LIFE, NotSignedIn, Proof, Session};
 use super::visit::audited;
 use offerd_base::telemetry::logging::AUDIT;
 use offerd_base::telemetry::metrics::CONSOLE_SIGN_INS_REFUSED;
-use offerd_store::users::Users;
-use offerd_web::our_fault;
 
 const ACCOUNT: &str = "/console/account";
 
@@ -101,15 +98,13 @@ async fn refuse(visit: &ConsoleRequest, refused: NotSignedIn) -> Result<View> {
 
 /// The tried name, if it is a user's; another text may be a misplaced password.
 fn tried(visit: &ConsoleRequest) -> Option<String> {
-    let user = users::find(&visit.app, visit.field("name")?.trim()).ok()??;
-    Some(format!("as {}", user.name))
+    Some(format!("as {}", users::find(&visit.app, visit.field("name")?.trim()).ok()??.name))
 }
 
 pub(super) async fn sign_out(visit: &ConsoleRequest) -> Result<View> {
     if let Some(session) = visit.session() {
         visit.app.console.sessions.sign_out(session);
-        let note = note!("console.sign_out", "signed out of the console");
-        visit.app.note_if_can(&visit.actor(), note).await;
+        visit.app.note_if_can(&visit.actor(), note!("console.sign_out", "signed out of the console")).await;
     }
     Ok(see(SIGN_IN)?.header(SET_COOKIE, cookie_of("", 0, visit.is_secure())?).into())
 }
@@ -118,8 +113,7 @@ pub(super) async fn link(context: Context) -> Result<Reply> {
     let person = ConsolePrincipal::of_machine(format!("link of {}", operator(&context.request.headers)));
     let link = link_of(&context.app, person, false, LINK_LIFE);
     if link.sign_in {
-        let note = note!("console.link", "link to the console made");
-        context.app.note_if_can(&AuditActor::of_command(&context), note).await;
+        context.app.note_if_can(&by(&context), note!("console.link", "link to the console made")).await;
     }
     Reply::json(&link)
 }

@@ -2,7 +2,6 @@
 
 use super::prelude::*;
 use offerd_base::partner_health::Health;
-use offerd_engine::matching::MatchingEngine;
 use offerd_engine::matching::late_asks::LateAsk;
 use offerd_engine::matching::limiter::{SeatStanding, State};
 use offerd_engine::matching::partner_clients::{BreakerState, EndpointState};

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use tracing::error;
 
-use super::super::command::unread;
 use super::super::reload::reloaded;
 use super::super::store::StoreReport;
 use super::super::tokens::ListedToken;
@@ -25,20 +24,17 @@ const TOKENS_SHOWN: usize = 200;
 const PAGE: ConsolePage = ConsolePage::new(Section::System, "system.html").fresh(history::EVERY);
 
 pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
-    let fields = visit.reading(|app| page(app, None)).await??;
-    visit.view(PAGE, fields)
+    visit.view(PAGE, visit.reading(|app| page(app, None)).await??)
 }
 
 pub(super) async fn reload(visit: &ConsoleRequest) -> Result<View> {
     let outcome = reloaded(&visit.app, &visit.actor()).await?;
-    let fields = visit.reading(move |app| page(app, Some(told(&outcome)))).await??;
-    visit.view(PAGE, fields)
+    visit.view(PAGE, visit.reading(move |app| page(app, Some(told(&outcome)))).await??)
 }
 
 pub(super) async fn check(visit: &ConsoleRequest) -> Result<View> {
     if visit.app.chronicle.check_begins() {
-        let note = note!("store.check", "check of the store asked for");
-        visit.app.note_if_can(&visit.actor(), note).await;
+        visit.app.note_if_can(&visit.actor(), note!("store.check", "check of the store asked for")).await;
         let app = Arc::clone(&visit.app);
         // Not awaited: it reads the whole store.
         drop(tokio::task::spawn_blocking(move || {

@@ -1,10 +1,7 @@
 //! `GET /console/partners/{partner}/timeouts`: what other timeouts of a partner would win, lose and cost.
 
-use super::super::command::unread;
 use super::prelude::*;
-use offerd_engine::matching::MatchingEngine;
 use offerd_insight::hindsight::timing::{OtherTimeout, SeatTiming, timings};
-use offerd_store::ReadError;
 
 /// Selectable spans: name in the address, label, and length. The second is the default, as of the command.
 const TIMES: [(&str, &str, Duration); 3] = [

@@ -66,8 +66,7 @@ impl DailyTotals {
         let of_yesterday = days
             .iter()
             .filter(|(before, day)| day.day + 1 == today.day && (before - wanted).abs() <= NEAR_MS);
-        let yesterday = of_yesterday.min_by_key(|(before, _)| (before - wanted).abs()).copied();
-        Some((at, compared(today, yesterday)))
+        Some((at, compared(today, of_yesterday.min_by_key(|(before, _)| (before - wanted).abs()).copied())))
     }
 }
 

@@ -115,8 +115,7 @@ impl View {
             key_fault => visit.role().and_then(|_| visit.app.health.key_fault()),
             csrf => visit.csrf(), version => env!("CARGO_PKG_VERSION"),
         };
-        let page = render("layout.html", &fields)?;
-        Ok(sealed(Reply::bytes("text/html; charset=utf-8", page).status(status)))
+        Ok(sealed(Reply::bytes("text/html; charset=utf-8", render("layout.html", &fields)?).status(status)))
     }
 }
 
@@ -195,8 +194,7 @@ impl Section {
     pub(super) fn entries(current: Option<Self>, is_seen: impl Fn(Self) -> bool) -> Vec<Value> {
         let seen = SECTIONS.iter().filter(|(section, ..)| is_seen(*section));
         let entry = |(section, title, path): &(Self, _, _)| {
-            let current = Some(*section) == current;
-            fields! { title, path, current }
+            fields! { title, path, current => Some(*section) == current }
         };
         seen.map(entry).collect()
     }

@@ -62,8 +62,7 @@ impl ConsoleRequest {
     }
 
     pub(super) fn person(&self) -> Option<&ConsolePrincipal> {
-        let proxied = self.proxied.as_ref().map(|proxied| &proxied.person);
-        proxied.or(self.session().map(|session| &session.person))
+        self.proxied.as_ref().map(|proxied| &proxied.person).or(self.session().map(|session| &session.person))
     }
 
     pub(super) fn user(&self) -> Option<&str> {
@@ -77,9 +76,8 @@ impl ConsoleRequest {
     }
 
     pub(super) fn may(&self) -> Value {
-        let may = |least| self.role() >= Some(least);
-        let [analyst, operator, administrator] =
-            [Role::Analyst, Role::Operator, Role::Administrator].map(may);
+        let is = |least| self.role() >= Some(least);
+        let [analyst, operator, administrator] = [Role::Analyst, Role::Operator, Role::Administrator].map(is);
         fields! { analyst, operator, administrator }
     }
 

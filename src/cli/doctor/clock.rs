@@ -35,8 +35,7 @@ fn judged(now: SystemTime, newest: Option<SystemTime>, keeper: Option<String>) -
     }
     if let Some(ahead) = newest.and_then(|newest| newest.duration_since(now + SLACK).ok()) {
         let ahead = humantime::format_duration(Duration::from_secs(ahead.as_secs().max(1)));
-        let found = format!("it has gone back: the store was written {ahead} later than now");
-        return CHECK.wrong(found, NEXT);
+        return CHECK.wrong(format!("it has gone back: the store was written {ahead} later than now"), NEXT);
     }
     match keeper {
         Some(keeper) => CHECK.good(format!("synchronised by {keeper}")),
@@ -56,8 +55,7 @@ fn kept_by(there: impl Fn(&Path) -> bool) -> Option<String> {
 
 fn newest(store: &Path) -> Option<SystemTime> {
     let directories = [store.to_owned(), store.join("base"), store.join("journal")];
-    let files =
-        directories.iter().filter_map(|directory| std::fs::read_dir(directory).ok()).flatten().flatten();
+    let files = directories.iter().filter_map(|it| std::fs::read_dir(it).ok()).flatten().flatten();
     files.filter_map(|file| file.metadata().ok()?.modified().ok()).max()
 }
 

@@ -2,13 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 
 use super::{DoctorCheck, Finding};
 use crate::cli::PERMIT;
 use crate::cli::key::file_of;
-use offerd_base::config::StoreSettings;
-use offerd_store::{MasterKey, Store};
+use crate::cli::prelude::*;
 
 const CHECK: DoctorCheck = DoctorCheck("master key");
 
@@ -34,7 +32,7 @@ pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
             );
             CHECK.wrong(found, next)
         }
-        Some(file) if others_may(&file) => {
+        Some(file) if fs::metadata(&file).is_ok_and(|about| about.permissions().mode() & OTHERS != 0) => {
             let next = format!("chmod 600 {}", file.display());
             CHECK.wrong(format!("{id} in {place}, which other users may read"), next)
         }
@@ -88,8 +86,4 @@ fn find(store: &StoreSettings, sealed_with: Option<&str>) -> Result<MasterKey, F
             CHECK.wrong(error.to_string(), next)
         }
     })
-}
-
-fn others_may(file: &Path) -> bool {
-    fs::metadata(file).is_ok_and(|about| about.permissions().mode() & OTHERS != 0)
 }

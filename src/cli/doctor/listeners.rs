@@ -5,9 +5,8 @@ use std::net::{SocketAddr, TcpListener};
 use std::process::Command;
 
 use super::{DoctorCheck, Finding};
+use crate::cli::prelude::*;
 use crate::daemon::certificate_days;
-use offerd_base::config::Settings;
-use offerd_base::run_file::RunFile;
 
 const RENEW_DAYS: u64 = 21;
 
@@ -42,9 +41,8 @@ fn of_clear_text(settings: &Settings) -> Vec<Finding> {
     vec![if outward.is_empty() {
         CHECK.good("none: the listeners use plain HTTP, on this machine only")
     } else {
-        let found =
-            format!("none: {} can be reached from other machines over plain HTTP", outward.join(", "));
-        CHECK.look(found, "`tls` in their sections, unless a proxy in front of them speaks TLS")
+        let told = format!("none: {} can be reached from other machines over plain HTTP", outward.join(", "));
+        CHECK.look(told, "`tls` in their sections, unless a proxy in front of them speaks TLS")
     }]
 }
 

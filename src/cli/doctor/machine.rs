@@ -5,7 +5,6 @@ use rustix::fs::{Access, access, statvfs};
 use super::{DoctorCheck, Finding};
 use crate::cli::prelude::*;
 use crate::daemon::Descriptors;
-use offerd_base::config::StoreSettings;
 
 /// Listeners that clients and partners connect to, each with up to `api.max_connections`.
 const LISTENERS: u64 = 2;
@@ -78,9 +77,8 @@ pub fn disk(store: &StoreSettings) -> Finding {
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     let (room, reserve) = (bytes(free), bytes(store.reserve_bytes));
     if free < LEAST_BYTES {
-        let found =
-            format!("{room} free at {shown}, less than the {} that a start needs", bytes(LEAST_BYTES));
-        CHECK.wrong(found, "free space: delete old backups first")
+        let told = format!("{room} free at {shown}, less than the {} that a start needs", bytes(LEAST_BYTES));
+        CHECK.wrong(told, "free space: delete old backups first")
     } else if free < store.reserve_bytes {
         let found = format!(
             "{room} free, less than `store.reserve_bytes` ({reserve}): the daemon would refuse new leads"

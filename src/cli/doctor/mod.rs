@@ -13,12 +13,8 @@ mod store;
 
 pub use store::sealed_with;
 
-use serde::Serialize;
-
 use super::check::extent;
 use super::prelude::*;
-use crate::daemon;
-use offerd_base::declaration::Fault;
 
 /// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -7,7 +7,6 @@ use tokio::time::Instant;
 
 use super::{CheckState, DoctorCheck, Finding};
 use crate::cli::prelude::*;
-use offerd_base::declaration::Fault;
 use offerd_base::partner_health::{Health, Judgement};
 use offerd_engine::matching::limiter::SeatStanding;
 use offerd_engine::matching::partner_clients::{PartnerClient, PartnerClients};
@@ -41,10 +40,9 @@ pub async fn reachable(settings: &Settings, book: &Book, standings: &[SeatStandi
         }
     }
     let mut findings: Vec<Finding> = standings.iter().filter_map(judged).collect();
-    let is_unwell =
-        |key: &str| standings.iter().any(|of| of.partner == key && of.health.health.badness() > 0);
+    let unwell = |key: &str| standings.iter().any(|of| of.partner == key && of.health.health.badness() > 0);
     let reached = join_all(asked.into_iter().map(async |asked| (asked.0.clone(), reach(asked).await))).await;
-    let reached = reached.into_iter().filter(|(key, one)| one.state != CheckState::Good || !is_unwell(key));
+    let reached = reached.into_iter().filter(|(key, one)| one.state != CheckState::Good || !unwell(key));
     findings.extend(reached.map(|(_, finding)| finding));
     if paused > 0 {
         let paused = page::counted(paused, "partner product");

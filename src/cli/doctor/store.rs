@@ -8,9 +8,8 @@ use super::{DoctorCheck, Finding};
 use crate::cli::prelude::*;
 use crate::cli::{PERMIT, permit};
 use offerd_admin::master_key::SealedWith;
-use offerd_base::config::StoreSettings;
 use offerd_store::audit::{AuditLog, AuditVerdict};
-use offerd_store::{DatabaseFigures, FORMAT, FileDamage, MasterKey, Store, StoreError, StoreOptions};
+use offerd_store::{DatabaseFigures, FORMAT, FileDamage, StoreError};
 
 const CHECK: DoctorCheck = DoctorCheck("store");
 
@@ -57,8 +56,7 @@ fn of_stopped(settings: &StoreSettings) -> Finding {
     }
     match settings.path.join("lock").try_exists().map(|_| Store::exists(&settings.path)) {
         Ok(true) if !may_change(&settings.path) => {
-            let found = format!("{path} exists, but this user cannot read and write it");
-            return CHECK.wrong(found, PERMIT);
+            return CHECK.wrong(format!("{path} exists, but this user cannot read and write it"), PERMIT);
         }
         Ok(true) => {}
         Ok(false) => return CHECK.good(format!("none in {path} yet; the first start makes it")),

@@ -95,8 +95,7 @@ enum Importer {
 impl Importer {
     /// Imports the valid records, and returns the outcome of each line.
     async fn send(&self, batch: Vec<EventRecord>) -> Result<Vec<(u64, ImportOutcome)>, String> {
-        let good: Vec<Imported> =
-            batch.iter().filter_map(|record| record.imported.as_ref().ok().cloned()).collect();
+        let good: Vec<Imported> = batch.iter().filter_map(|it| it.imported.as_ref().ok().cloned()).collect();
         let mut outcomes = self.import(good).await?.into_iter();
         let told = batch.into_iter().map(|record| match record.imported {
             Err(faults) => Ok((record.line, ImportOutcome::Refused(faults))),

@@ -2,10 +2,8 @@
 
 use std::io::{BufRead, Read};
 
-use clap::ValueEnum;
-use serde_json::Value;
-
 use crate::cli::files::SAVE_AS_UTF_8;
+use crate::cli::prelude::*;
 use offerd_admin::partner_events::{self, Imported};
 use offerd_insight::sheet::lines::{Decoded, Encoding, TextLines, decoded};
 use offerd_insight::sheet::rows::{CsvFault, CsvRow, CsvRows, made_date};
@@ -79,8 +77,7 @@ fn is_one_document(input: &mut impl BufRead) -> Result<bool, String> {
 
 /// The first bytes of a file, without leading white space.
 fn beginning(input: &mut impl BufRead) -> Result<&[u8], String> {
-    let start = input.fill_buf().map_err(|error| format!("the file cannot be read: {error}"))?;
-    Ok(start.trim_ascii_start())
+    Ok(input.fill_buf().map_err(|error| format!("the file cannot be read: {error}"))?.trim_ascii_start())
 }
 
 /// Detects the format: an object begins with a brace and an array with a bracket; no attribute name does.
@@ -134,10 +131,10 @@ fn object(text: &str) -> Result<Value, String> {
 
 /// The faults of an object as it is written. A misspelt key would leave out what it has, such as a payout.
 fn faults_of_text(known: &KnownKeys, text: &[u8]) -> Vec<ApiError> {
-    let unknown = known.unknown(text).into_iter().map(|key| {
-        let message = key.to_string();
-        ApiError::at(key.attribute, ErrorType::Malformed, message)
-    });
+    let unknown = known
+        .unknown(text)
+        .into_iter()
+        .map(|key| ApiError::at(key.attribute.clone(), ErrorType::Malformed, key.to_string()));
     unknown.chain(PartnerReport::faults_as_written(text)).collect()
 }
 
@@ -156,8 +153,7 @@ impl EventRecord {
 /// Validates a record with its partner, without asking the store.
 fn imported(mut report: Value, partner: Option<&str>) -> Result<Imported, Vec<ApiError>> {
     let named = report.as_object_mut().and_then(|attributes| attributes.remove(PARTNER));
-    let named =
-        named.as_ref().and_then(Value::as_str).map(trimmed).filter(|named| !named.is_empty()).or(partner);
+    let named = named.as_ref().and_then(Value::as_str).map(trimmed).filter(|it| !it.is_empty()).or(partner);
     let missing = named
         .is_none()
         .then(|| ApiError::at(PARTNER, ErrorType::Missing, "must be given in the record, or by --partner"));

@@ -1,17 +1,13 @@
 //! `offerd explain FILE`: the prospective outcome of a lead.
 
-use chrono::Utc;
-
 use super::ExplainArguments;
 use super::outline::{SeatOutline, print_all};
 use crate::cli::lead::read_lead;
 use crate::cli::prelude::*;
-use offerd_base::declaration::Fault;
 use offerd_engine::experiments::{ExperimentRule, ExperimentRules as Experiments, RuleState};
 use offerd_insight::hindsight::dry_run::dry_run;
 use offerd_insight::hindsight::judgement::SeatJudgement;
 use offerd_model::Lead;
-use offerd_partners::Book;
 
 /// Explains the lead of a file.
 pub async fn explain(settings: &Settings, book: &Book, arguments: &ExplainArguments) -> Result<(), String> {

@@ -9,8 +9,6 @@ mod stored;
 
 use super::partners::known;
 use super::prelude::*;
-use crate::daemon;
-use offerd_partners::Book;
 
 /// `offerd explain`.
 #[derive(Debug, Args)]

@@ -32,8 +32,7 @@ pub fn print_all(sections: impl Iterator<Item = (bool, bool, SeatOutline)>, is_a
 fn shown(sections: Vec<(bool, bool, SeatOutline)>, is_all: bool) -> (Vec<SeatOutline>, usize) {
     let is_all = is_all || sections.len() <= FEW;
     let (asked, others): (Vec<_>, Vec<_>) = sections.into_iter().partition(|(is_asked, ..)| *is_asked);
-    let (left_out, near): (Vec<_>, Vec<_>) =
-        others.into_iter().partition(|(_, is_far, _)| *is_far && !is_all);
+    let (left_out, near): (Vec<_>, Vec<_>) = others.into_iter().partition(|(_, far, _)| *far && !is_all);
     (asked.into_iter().chain(near).map(|(.., section)| section).collect(), left_out.len())
 }
 

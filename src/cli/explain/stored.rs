@@ -10,34 +10,28 @@ use offerd_insight::hindsight::explanation::{
 };
 
 /// Explains a stored lead, a rate table, or the table of an offer.
-pub async fn explain(
-    settings: &Settings,
-    uuid: Uuid,
-    arguments: &ExplainArguments,
-) -> Result<(), CommandError> {
+pub async fn explain(settings: &Settings, uuid: Uuid, asked: &ExplainArguments) -> Result<(), CommandError> {
     let admin = AdminClient::find_with_partners(settings).await?;
     let waiting = progress::waiting("walking every rule");
-    let found = admin.find_one(Method::GET, &format!("/leads/{uuid}/explanation")).await?;
+    let found = admin.lookup(Method::GET, &format!("/leads/{uuid}/explanation")).await?;
     drop(waiting);
     let Some(mut explained): Option<LeadExplanation> = found else { return Err(unknown(&admin, uuid).await) };
-    let seats = explained.rate_tables.iter().flat_map(|table| &table.seats);
-    let keys = seats.map(|seat| seat.partner.as_str());
-    if let Some(key) = arguments.partner.as_deref().filter(|key| !keys.clone().any(|known| known == *key)) {
+    let keys = explained.rate_tables.iter().flat_map(|table| &table.seats).map(|seat| seat.partner.as_str());
+    if let Some(key) = asked.partner.as_deref().filter(|key| !keys.clone().any(|known| known == *key)) {
         let near = did_you_mean(nearest(key, keys));
-        let message = format!("it has no partner `{key}`{near}; without `--partner` all are shown");
-        return Err(message.into());
+        return Err(format!("it has no partner `{key}`{near}; without `--partner` all are shown").into());
     }
     for table in &mut explained.rate_tables {
-        table.seats.retain(|seat| arguments.wants(&seat.partner));
+        table.seats.retain(|seat| asked.wants(&seat.partner));
     }
     let summaries: Vec<String> = explained.rate_tables.iter().map(summary).collect();
-    if arguments.matched {
+    if asked.matched {
         for table in &mut explained.rate_tables {
             table.seats.retain(|seat| seat.why == Reason::Offers);
         }
     }
-    Ok(page::show(&explained, arguments.json, || {
-        print(&explained, &summaries, arguments);
+    Ok(page::show(&explained, asked.json, || {
+        print(&explained, &summaries, asked);
     })?)
 }
 

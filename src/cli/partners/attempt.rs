@@ -3,17 +3,13 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use chrono::Utc;
 use hyper::HeaderMap;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 use tokio::time::Instant;
 
 use super::masked::{MaskedTexts, masked};
 use super::{known, page, product_type};
 use crate::cli::lead;
 use crate::cli::prelude::*;
-use offerd_base::declaration::Fault;
 use offerd_base::ids;
 use offerd_engine::matching::partner_clients::PartnerClients;
 use offerd_engine::matching::question::LeadQuestion;
@@ -23,7 +19,7 @@ use offerd_partners::http::{
     Answered, AskContext, Given, HttpRequest, HttpSource, MappingError, PartnerExchange, Secrets,
 };
 use offerd_partners::offer_json::{OfferPlace, write_offer};
-use offerd_partners::{Book, Facts, Quote, QuoteTerms, Seat};
+use offerd_partners::{Facts, Quote, QuoteTerms, Seat};
 
 /// `partners try`.
 #[derive(Debug, Args)]

@@ -1,7 +1,5 @@
 //! `offerd partners cases [KEY]`: tests the mappings of partners against their case files.
 
-use serde::Serialize;
-
 use super::known;
 use crate::cli::prelude::*;
 use offerd_partners::case::CaseFile;

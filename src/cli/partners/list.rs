@@ -68,8 +68,7 @@ fn health(Judgement { health, cause }: &Judgement) -> SheetValue {
 fn longer(standing: &SeatStanding) -> String {
     let SeatStanding { asked_this_week, per_week, asked_this_month, per_month, .. } = *standing;
     let counted = [(asked_this_week, per_week), (asked_this_month, per_month)];
-    let counted = counted.into_iter().filter_map(|(count, cap)| Some(of(count?, cap)));
-    counted.collect::<Vec<_>>().join(", ")
+    counted.into_iter().filter_map(|(count, cap)| Some(of(count?, cap))).collect::<Vec<_>>().join(", ")
 }
 
 fn of(count: u32, cap: Option<u32>) -> String {

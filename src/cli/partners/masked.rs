@@ -138,8 +138,7 @@ fn leaves(request: &HttpRequest) -> BTreeSet<String> {
             found.extend(text.split(['<', '>', '"']).map(|text| text.trim().to_owned()));
         }
         Err(_) => {
-            let fields = form_urlencoded::parse(&request.body);
-            found.extend(fields.map(|(_, value)| value.into_owned()));
+            found.extend(form_urlencoded::parse(&request.body).map(|(_, value)| value.into_owned()));
         }
     }
     found.remove("");

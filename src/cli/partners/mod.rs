@@ -6,10 +6,7 @@ mod list;
 mod masked;
 mod timing;
 
-use serde_json::Value;
-
 use super::prelude::*;
-use crate::daemon;
 use offerd_admin::partners::PauseOrder;
 use offerd_engine::matching::limiter::SeatStanding;
 use offerd_engine::matching::pausing::Pausable;
@@ -135,8 +132,7 @@ async fn show_timing(admin: &AdminClient, asked: &timing::Timing) -> Result<(), 
     if let Some(key) = &asked.partner {
         timings.retain(|timing| timing.partner == *key);
         if timings.is_empty() {
-            let standings = standings(admin).await?;
-            known_among(standings.iter().map(|standing| standing.partner.as_str()), key)?;
+            known_among(standings(admin).await?.iter().map(|standing| standing.partner.as_str()), key)?;
         }
     }
     page::show(&timings, asked.json, || {

@@ -1,11 +1,8 @@
 //! `offerd store copy`
 
-use crate::cli::operator::operator;
 use crate::cli::prelude::*;
-use offerd_admin::backup::told;
 use offerd_base::config::PostgresSettings;
 use offerd_store::copy::{Copied, Direction, StoreComparison, TreeCounts, TreeDigest, copy};
-use offerd_store::{Store, StoreOptions};
 
 /// `store copy`.
 #[derive(Debug, Args)]

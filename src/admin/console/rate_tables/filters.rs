@@ -5,8 +5,6 @@ use chrono::{Days, NaiveDate, NaiveTime};
 use super::search::{ENDED, TableSearch, TableSearchResult, search};
 use crate::console::prelude::*;
 use offerd_base::config::ConsoleSettings;
-use offerd_engine::matching::MatchingEngine;
-use offerd_engine::records::RecordUnavailable;
 use offerd_store::entities::CompanyRecord;
 
 /// Choices of the minimum duration: seconds and label.
@@ -65,8 +63,7 @@ pub(super) fn sought(
 }
 
 fn value<'a>(asked: &'a [(String, String)], name: &str) -> Option<&'a str> {
-    let found = asked.iter().find(|(known, value)| known == name && !value.is_empty());
-    found.map(|(_, value)| value.as_str())
+    asked.iter().find(|(known, value)| known == name && !value.is_empty()).map(|(_, value)| value.as_str())
 }
 
 struct Reader<'a> {

@@ -2,8 +2,6 @@
 
 use super::search::{answers, asked_for, took_ms};
 use crate::console::prelude::*;
-use offerd_engine::matching::MatchingEngine;
-use offerd_engine::records::{RecordUnavailable, reading};
 
 pub(super) enum UuidLookup {
     /// A table, by its own UUID or as the only one of a lead.

@@ -62,8 +62,7 @@ async fn sought(visit: &ConsoleRequest) -> Result<View> {
 }
 
 pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
-    let uuid = visit.params.uuid("uuid")?;
-    page(visit, uuid, Vec::new()).await?.view(visit, None)
+    page(visit, visit.params.uuid("uuid")?, Vec::new()).await?.view(visit, None)
 }
 
 /// Redirects the target of the reveal form, opened as an address, to the masked table.
@@ -73,10 +72,8 @@ pub(super) async fn masked(visit: &ConsoleRequest) -> Result<View> {
 
 pub(super) async fn reveal(visit: &ConsoleRequest) -> Result<View> {
     let uuid = visit.params.uuid("uuid")?;
-    let masked = page(visit, uuid, Vec::new()).await?;
-    let revealed = visit.reveal(masked.lead).await?;
-    let reason = visit.field("reason").map(str::to_owned);
-    page(visit, uuid, revealed).await?.view(visit, reason)
+    let revealed = visit.reveal(page(visit, uuid, Vec::new()).await?.lead).await?;
+    page(visit, uuid, revealed).await?.view(visit, visit.field("reason").map(str::to_owned))
 }
 
 fn path_of(table: Uuid) -> String {
@@ -86,7 +83,6 @@ fn path_of(table: Uuid) -> String {
 async fn page(visit: &ConsoleRequest, uuid: Uuid, revealed: Vec<&'static str>) -> Result<TablePage> {
     let read = visit
         .reading(move |app| TablePage::read(&app.engine, uuid, (&revealed, &app.settings().reports.tags)));
-    let read = read.await?;
-    let page = read.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
+    let page = read.await?.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
     page.ok_or_else(|| Failure::unknown_uuid("Rate table", uuid))
 }

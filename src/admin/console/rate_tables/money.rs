@@ -1,12 +1,10 @@
 //! Results of a rate table: clicks on its offers, and the payouts of its lead.
 
-use std::collections::BTreeMap;
-
 use crate::console::prelude::*;
 use offerd_engine::rate_table::table::Table;
-use offerd_engine::records::{RecordUnavailable, public_ids, reading};
+use offerd_engine::records::public_ids;
 use offerd_store::entities::{LeadRecord, PayoutRecord};
-use offerd_store::{FeedKey, Store, Tree};
+use offerd_store::{FeedKey, Tree};
 
 /// Time span around an action in which its payout or reversal is recorded.
 const AROUND: Duration = Duration::from_secs(2);

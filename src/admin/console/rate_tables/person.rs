@@ -29,10 +29,9 @@ pub(super) fn told(lead: &Lead, revealed: &[&str]) -> Vec<(String, Vec<Value>)> 
 }
 
 fn written(kind: AttributeKind, value: AttributeValue<'_>) -> String {
-    let names =
-        if let AttributeKind::Category(names) | AttributeKind::Set(names) = kind { names } else { &[] };
+    let all = if let AttributeKind::Category(names) | AttributeKind::Set(names) = kind { names } else { &[] };
     match value {
-        AttributeValue::Category(at) => names.get(usize::from(at)).copied().unwrap_or_default().to_owned(),
+        AttributeValue::Category(at) => all.get(usize::from(at)).copied().unwrap_or_default().to_owned(),
         AttributeValue::Flag(flag) => if flag { "yes" } else { "no" }.to_owned(),
         AttributeValue::Number(number) => number.to_string(),
         AttributeValue::Date(date) => date.to_string(),
@@ -41,7 +40,7 @@ fn written(kind: AttributeKind, value: AttributeValue<'_>) -> String {
         }
         AttributeValue::Text(text) => text.to_owned(),
         AttributeValue::Set(bits) => {
-            let named = names.iter().enumerate().filter(|(ordinal, _)| bits & (1 << ordinal) != 0);
+            let named = all.iter().enumerate().filter(|(ordinal, _)| bits & (1 << ordinal) != 0);
             named.map(|(_, name)| *name).collect::<Vec<_>>().join(", ")
         }
         AttributeValue::Texts(texts) => texts.join(", "),

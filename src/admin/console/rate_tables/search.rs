@@ -5,12 +5,10 @@ use metrics::counter;
 use crate::console::prelude::*;
 use offerd_base::config::ConsoleSettings;
 use offerd_base::telemetry::metrics::CONSOLE_SEARCHES_STOPPED;
-use offerd_engine::matching::MatchingEngine;
 use offerd_engine::rate_table::outcome::Outcome;
 use offerd_engine::rate_table::record::{SeatAnswer, TableHeader};
-use offerd_engine::records::{RecordUnavailable, reading};
+use offerd_store::Tree;
 use offerd_store::entities::LeadRecord;
-use offerd_store::{Store, Tree};
 
 pub(super) const LISTED: usize = 20;
 
@@ -100,7 +98,7 @@ pub(super) fn search(
 /// The tables just before one, oldest first, about a chunk of them; empty only if there are none. Records can
 /// only be read forwards, so the start of the span is found by trial.
 fn chunk_before(store: &Store, before: Uuid, from_ms: i64, span_ms: &mut i64) -> Vec<(Uuid, Vec<u8>)> {
-    let end_ms = millis_of(before) + 1;
+    let end_ms = i64::try_from(before.as_u128() >> 80).unwrap_or(i64::MAX) + 1;
     let (mut too_short, mut too_long) = (0, i64::MAX);
     loop {
         let since_ms = end_ms.saturating_sub(*span_ms).max(from_ms);
@@ -163,12 +161,11 @@ fn fits(
     }
     *read += 1;
     let answers = answers(&engine.records.store, head.uuid)?;
-    let ended =
-        |(.., is_so): OutcomeFilter| answers.iter().any(|it| is_wanted(it.seat) && is_so(&it.outcome));
+    let ends = |(.., is_so): OutcomeFilter| answers.iter().any(|it| is_wanted(it.seat) && is_so(&it.outcome));
     let has_offers = || answers.iter().any(|one| !one.outcome.quotes().is_empty());
     let took = took_ms(head.created_at, &answers);
     let is_slow = |least: Duration| took.is_some_and(|took| took >= least.as_millis() as i64);
-    Ok(wish.outcome.is_none_or(ended)
+    Ok(wish.outcome.is_none_or(ends)
         && !(wish.without_offers && has_offers())
         && wish.slow.is_none_or(is_slow))
 }
@@ -203,8 +200,4 @@ pub(super) fn took_ms(created_at: i64, answers: &[SeatAnswer]) -> Option<i64> {
 
 fn first_at(at_ms: i64) -> Uuid {
     Uuid::from_u128(u128::from(at_ms.max(0).cast_unsigned()) << 80)
-}
-
-fn millis_of(table: Uuid) -> i64 {
-    i64::try_from(table.as_u128() >> 80).unwrap_or(i64::MAX)
 }

@@ -1,15 +1,12 @@
 //! The page of a rate table.
 
-use minijinja::context;
-
 use super::money::money;
 use super::offers::arrays;
 use super::person;
 use super::timeline::{time, timeline};
 use crate::console::prelude::*;
-use offerd_engine::matching::MatchingEngine;
 use offerd_engine::rate_table::reason::Reason;
-use offerd_engine::records::{RecordUnavailable, reading, transcripts};
+use offerd_engine::records::transcripts;
 use offerd_insight::hindsight::explanation::{OfferReason, SeatExplanation, TableExplanation, explanation};
 use offerd_model::ClientTags;
 use offerd_store::entities::LeadRecord;

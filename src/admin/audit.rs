@@ -44,6 +44,7 @@ pub(super) struct AuditActor {
     pub(super) from: String,
 }
 
+/// The operator that sent a command.
 pub(super) fn by(context: &Context) -> AuditActor {
     AuditActor { who: operator(&context.request.headers), role: None, from: "command".to_owned() }
 }

@@ -513,7 +513,9 @@ impl Store {
     /// Like [`scan_from`](Self::scan_from), for a tree that is [sealed by lead](Seal::Lead): records about
     /// other leads are skipped without being opened.
     pub fn scan_about(&self, lead: Uuid, tree: Tree, at: impl AsRef<[u8]>, prefix: impl AsRef<[u8]>) -> Scan {
-        Scan { about: Some(lead), ..self.scan_from(tree, at, prefix) }
+        let mut scan = self.scan_from(tree, at, prefix);
+        scan.about = Some(lead);
+        scan
     }
 
     /// Like [`scan`](Self::scan), but yields each broken record as an error.

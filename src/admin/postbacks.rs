@@ -19,7 +19,8 @@ pub(super) async fn dead(context: Context) -> Result<Reply> {
 
 pub(super) async fn retry(mut context: Context) -> Result<Reply> {
     let which: Retry = order(&mut context, ORDER_BYTES).await?;
-    Reply::json(&retried(&context.app, &by(&context), &named(&context.app, &context.params)?, which).await?)
+    let subscription = named(&context.app, &context.params)?;
+    Reply::json(&retried(&context.app, &by(&context), &subscription, which).await?)
 }
 
 pub(super) async fn test(context: Context) -> Result<Reply> {

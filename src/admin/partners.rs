@@ -5,18 +5,25 @@ use std::cmp::Reverse;
 
 use super::prelude::*;
 use super::reasons::reason_given;
-use offerd_engine::matching::limiter::State;
+use offerd_engine::matching::limiter::{SeatStanding, State};
 use offerd_engine::matching::pausing::{self, Pausable};
 use offerd_insight::hindsight::timing::timings;
 use offerd_model::ProductType;
 use offerd_store::pauses::{Pause, ResumeResult};
 use offerd_web::query;
 
-/// Lists seats worst first, among them any whose suppression list is missing; otherwise in file order.
+/// Lists seats worst first, then those that their breaker or a missing suppression list keeps out; otherwise in
+/// file order.
 pub(super) async fn list(context: Context) -> Result<Reply> {
     let mut standings = context.app.engine.standings();
-    standings.sort_by_key(|of| Reverse((of.health.health.badness(), of.state == State::ListMissing)));
+    standings.sort_by_key(|standing| Reverse(trouble(standing)));
     Reply::json(&standings)
+}
+
+/// How bad a seat's health is, and whether it is kept out.
+fn trouble(standing: &SeatStanding) -> (u8, bool) {
+    let is_kept_out = matches!(standing.state, State::ListMissing | State::BreakerOpen);
+    (standing.health.health.badness(), is_kept_out)
 }
 
 /// Reads on a blocking thread, since there may be many tables.
@@ -93,4 +100,24 @@ fn told(what: &Pausable) -> String {
 
 fn named(what: &Pausable) -> (&str, Option<&'static str>) {
     (&what.partner, what.product_type.map(|product| product.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn those_that_are_kept_out_follow_the_unwell() {
+        let standing = |state: &str, health: &str| -> SeatStanding {
+            let told = json!({ "partner": "p", "productType": "loan", "state": state, "askedThisMinute": 0,
+                "askedToday": 0, "owedToday": 0.0, "health": { "health": health } });
+            serde_json::from_value(told).unwrap()
+        };
+        let failing = trouble(&standing("active", "failing"));
+        let [open, missing, active] =
+            ["breakerOpen", "listMissing", "active"].map(|state| trouble(&standing(state, "unknown")));
+        assert!(failing > open && open == missing && open > active);
+    }
 }

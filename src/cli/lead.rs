@@ -57,7 +57,7 @@ pub struct Submit {
     json: bool,
 }
 
-const NO_TOKEN: &str = "no access token: set OFFERD_TOKEN or give --token; the first start printed two, and `offerd token create` makes another";
+const NO_TOKEN: &str = "no access token: OFFERD_TOKEN and --token are missing or empty; the first start printed two, and `offerd token create` makes another";
 
 const NO_DAEMON: &str = "no daemon runs on the configured store; start it with `offerd serve`, or give --url";
 
@@ -129,7 +129,7 @@ pub fn read_lead(file: &Path) -> Result<(Vec<u8>, Lead), String> {
 
 async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
     let (body, _) = read_lead(&submit.file)?;
-    let token = submit.token.clone().ok_or(NO_TOKEN)?;
+    let token = submit.token.clone().filter(|token| !token.is_empty()).ok_or(NO_TOKEN)?;
     let url = match &submit.url {
         Some(url) => url.clone(),
         None => RunFile::read(&settings.store.path)?.map(|running| running.api).ok_or(NO_DAEMON)?,
@@ -149,7 +149,10 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
     let table = complete(&client, posted.read()?).await?;
 
     page::show(&table, submit.json, || {
-        page::print_sheet(&offers(&table));
+        match table.offer_count() {
+            0 => page::print(format_args!("no offers; `offerd explain {}` says why", table.lead_uuid)),
+            _ => page::print_sheet(&offers(&table)),
+        }
         page::print(format_args!("rate table {} of lead {}", table.uuid, table.lead_uuid));
     })
 }

@@ -8,6 +8,7 @@ use std::io::Read;
 use super::backup::by_tree;
 use super::prelude::*;
 use offerd_admin::store::{StoreReport, TreeCount};
+use offerd_base::telemetry::logging;
 use offerd_store::Tree;
 use offerd_store::salvage::{SalvageError, Salvaged, salvage};
 
@@ -71,6 +72,9 @@ pub async fn run(config: Option<&Path>, command: &StoreCommand) -> Result<(), Co
 }
 
 async fn check(settings: &Settings, all: bool, json: bool) -> Result<(), CommandError> {
+    // The report names the broken records, and how many it leaves out.
+    let filter = format!("{},offerd_store::broken=off", settings.log.filter);
+    logging::init(&filter, settings.log.access, settings.log.format);
     let waiting = progress::waiting("reading every record");
     let mut report = read(settings).await?;
     if !report.unfound.is_empty() && AdminClient::of_daemon(settings).await?.is_none() {

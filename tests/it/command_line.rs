@@ -310,9 +310,24 @@ async fn lead_submit_tells_what_is_wrong() {
         "{told}"
     );
 
-    let output = daemon.command(&["lead", "submit", file.to_str().unwrap()]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("OFFERD_TOKEN") && stderr(&output).contains("`offerd token create`"));
+    for empty in [&[][..], &["--token", ""]] {
+        let output = daemon.command(&[&["lead", "submit", file.to_str().unwrap()], empty].concat());
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(told.contains("OFFERD_TOKEN and --token are missing or empty"), "{told}");
+        assert!(told.contains("`offerd token create`"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn lead_submit_without_offers_says_where_the_reasons_are() {
+    let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
+    let file = daemon.store().join("lead.json");
+    std::fs::write(&file, sample("mortgage_purchase")).unwrap();
+    let submit = ["lead", "submit", file.to_str().unwrap(), "--token", &daemon.publishable];
+    let shown = stdout(&daemon.command(&submit));
+    let lead = shown.trim_end().rsplit(' ').next().unwrap();
+    assert!(shown.starts_with(&format!("no offers; `offerd explain {lead}` says why\n")), "{shown}");
 }
 
 #[test]

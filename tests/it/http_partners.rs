@@ -91,7 +91,10 @@ async fn a_landing_url_with_a_control_character_is_no_offer() {
         let table = daemon.submit_blocking(sample("personal_loan")).await.json();
         assert_eq!(table["loanOffers"], json!([]), "{wrong:?}");
         let log = daemon.log();
-        assert!(log.contains("its landing URL is not an absolute http or https URL"), "{wrong:?}: {log}");
+        assert!(
+            log.contains("`answer.offer.landing_url` is not an absolute http or https URL"),
+            "{wrong:?}: {log}"
+        );
     }
 }
 

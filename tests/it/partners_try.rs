@@ -81,7 +81,7 @@ fn nothing_is_sent_while_secrets_are_missing() {
     let plan = Daemon::with_sample_partners();
     let (output, shown) = tried(&plan, "hazelmoor_lending", &sample("personal_loan"), &["--send"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(shown.contains("missing secrets: api_key"), "{shown}");
+    assert!(shown.contains("nothing was sent: `secrets.api_key` cannot be read: the environment variable HAZELMOOR_API_KEY is not set"), "{shown}");
 }
 
 /// A paused lender that is sent a name and a secret.
@@ -258,4 +258,6 @@ async fn what_is_not_in_an_answer_is_told_with_what_is() {
         assert!(shown.contains(wanted), "{wanted} is not in {shown}");
     }
     assert!(!shown.contains("answer.declined"), "an answer with offers needs no verdict: {shown}");
+    let (_, shown, _) = sent(json!({"offers": [{"term": 36}]}).to_string(), &[]).await;
+    assert!(shown.contains("offer 0 is not shown") && !shown.contains("answer.declined"), "{shown}");
 }

@@ -246,7 +246,8 @@ impl KeySources {
         in_tables.next().unwrap_or_else(|| self.variables.contains_key(key))
     }
 
-    /// A fault at a key, at the place where it or the key to blame was last set, or else where its parent is.
+    /// A fault at a key, at the place where it or the key to blame was last set, or else where its parent is;
+    /// without a place for a default, which is built in.
     pub(super) fn fault(&self, key: &str, message: String) -> Fault {
         let message = match self.too_long.contains(key) {
             true => format!("must be a whole number of at most {} digits, got more", i64::MAX.ilog10()),
@@ -266,7 +267,7 @@ impl KeySources {
                 return file.fault(key, message);
             }
         }
-        self.defaults.fault(key, message)
+        Fault::new(None, key, message)
     }
 
     /// The variable that sets a key, or one below a key that no other layer has.

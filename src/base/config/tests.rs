@@ -18,6 +18,8 @@ fn the_defaults_are_good_and_told_as_such() {
     assert_eq!(settings.api.listen.port(), 8080);
     assert_eq!(settings.matching.deadline, Duration::from_secs(15));
     assert!(settings.describe().iter().all(|(_, _, source)| source == "default"));
+    let fault = settings.fault("store.master_key_file", "names none".to_owned());
+    assert_eq!(fault.to_string(), "`store.master_key_file` names none", "no file to edit");
 }
 
 #[test]

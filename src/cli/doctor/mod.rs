@@ -83,7 +83,8 @@ async fn examine(config: Option<&Path>) -> Vec<Finding> {
 
     let daemon = AdminClient::of_daemon(&settings).await;
     let sealed_with = store::sealed_with(&daemon).await;
-    let report = running::DaemonReport::of(daemon.as_ref().ok().and_then(Option::as_ref)).await;
+    let client = daemon.as_ref().ok().and_then(Option::as_ref);
+    let report = running::DaemonReport::of(client, config, &settings.store.path).await;
     findings.extend(report.findings(&settings, book.as_ref().ok()));
     findings.push(machine::files(&settings, book.as_ref().ok()));
     findings.push(machine::disk(&settings.store));

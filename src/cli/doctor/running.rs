@@ -1,7 +1,10 @@
 //! What the running daemon itself knows to be wrong: readiness, alerts, nodes, and files it has not loaded.
 
+use std::fs;
+
 use super::{DoctorCheck, Finding};
 use crate::cli::prelude::*;
+use offerd_base::run_file::RunFile;
 use offerd_engine::matching::limiter::SeatStanding;
 use offerd_insight::nodes::{NodeList, NodeStatus};
 use offerd_outbound::alerts::{AlertStatus, AlertsStatus, Severity};
@@ -23,11 +26,13 @@ pub struct DaemonReport {
     nodes: Option<NodeList>,
     /// Its partners, with their health.
     pub standings: Vec<SeatStanding>,
+    /// What to do when it has not loaded the files as they are.
+    to_load: String,
 }
 
 impl DaemonReport {
-    /// Asks the daemon, if one runs.
-    pub async fn of(daemon: Option<&AdminClient>) -> Self {
+    /// Asks the daemon that runs on the store of these settings, if one runs.
+    pub async fn of(daemon: Option<&AdminClient>, config: Option<&Path>, store: &Path) -> Self {
         let Some(daemon) = daemon else { return Self::default() };
         let ready = daemon.call(Method::GET, "/readyz").await;
         Self {
@@ -35,6 +40,7 @@ impl DaemonReport {
             alerts: daemon.ask(Method::GET, "/alerts").await.ok(),
             nodes: daemon.ask(Method::GET, "/nodes").await.ok(),
             standings: daemon.ask(Method::GET, "/partners").await.unwrap_or_default(),
+            to_load: to_load(config, RunFile::read(store).ok().flatten().and_then(|run| run.settings_files)),
         }
     }
 
@@ -66,10 +72,25 @@ impl DaemonReport {
             [] => vec![LOADED.good("the daemon has loaded the files as they are")],
             differing => vec![LOADED.wrong(
                 format!("they differ from those that the daemon has loaded: {}", differing.join(", ")),
-                "run `offerd reload`, or restart it; if they are meant to differ, give this command the \
-                    variables OFFERD__… that the daemon has",
+                &self.to_load,
             )],
         }
+    }
+}
+
+/// What to do when a daemon that reads these settings files has loaded others than this command reads.
+fn to_load(config: Option<&Path>, read: Option<Vec<PathBuf>>) -> String {
+    let real = |file: &Path| fs::canonicalize(file).unwrap_or_else(|_| crate::cli::whole(file));
+    match (config, read.as_deref()) {
+        (Some(given), Some([])) => {
+            format!("start the daemon with `--config {}`, or leave that out here", given.display())
+        }
+        (given, Some([file, ..])) if given.is_none_or(|given| real(given) != real(file)) => {
+            format!("give this command `--config {}`", file.display())
+        }
+        _ => "run `offerd reload`, or restart it; if they are meant to differ, give this command the \
+            variables OFFERD__… that the daemon has"
+            .to_owned(),
     }
 }
 
@@ -100,6 +121,20 @@ mod tests {
     fn standing(told: serde_json::Value) -> AlertsStatus {
         let receivers: [(); 0] = [];
         serde_json::from_value(json!({ "alerts": told, "receivers": receivers })).unwrap()
+    }
+
+    #[test]
+    fn a_daemon_with_another_settings_file_is_not_to_be_reloaded() {
+        let read = |files: &[&str]| Some(files.iter().map(PathBuf::from).collect());
+        let [given, other] = ["offerd.toml", "other.toml"].map(Path::new);
+        assert!(to_load(Some(given), read(&[])).starts_with("start the daemon with `--config offerd.toml`"));
+        for config in [None, Some(other)] {
+            assert_eq!(to_load(config, read(&["offerd.toml"])), "give this command `--config offerd.toml`");
+        }
+        for (config, read) in [(None, read(&[])), (Some(given), read(&["offerd.toml"])), (Some(given), None)]
+        {
+            assert!(to_load(config, read).starts_with("run `offerd reload`"));
+        }
     }
 
     #[test]

@@ -79,5 +79,9 @@ fn section(seat: &SeatJudgement, matched_only: bool) -> SeatOutline {
 fn summary(seats: &[SeatJudgement]) -> String {
     let asked = seats.iter().filter(|seat| seat.asked).count();
     let matched: usize = seats.iter().map(SeatJudgement::matched).sum();
-    format!("{asked} of {} partner products are asked, {matched} offers match", seats.len())
+    let matched = match matched {
+        1 => "1 offer matches".to_owned(),
+        matched => format!("{matched} offers match"),
+    };
+    format!("{asked} of {} partner products are asked, {matched}", seats.len())
 }

@@ -81,7 +81,7 @@ pub async fn run(settings: &Settings, book: &Book, arguments: &Try) -> Result<()
 
     let missing = source.missing_secrets();
     if !missing.is_empty() {
-        return Err(format!("nothing was sent; missing secrets: {}", missing.join(", ")));
+        return Err(format!("nothing was sent: {}", missing.join("; ")));
     }
     let mut veil = MaskedTexts::default();
     veil.hide_lead(&lead, &shown_lead);
@@ -184,7 +184,7 @@ async fn send(
         answered.map_err(|error| format!("the answer cannot be mapped: {}", covered(&error.in_full())))?;
     // A verdict that applied found what it looked for.
     let is_judged = match &reading.answered {
-        Answered::Offers(quotes) => !quotes.is_empty(),
+        Answered::Offers(quotes) => !quotes.is_empty() || !reading.dropped.is_empty(),
         Answered::Declined(_) => reading.why.is_none(),
         Answered::Failed(_) => reading.is_error,
     };

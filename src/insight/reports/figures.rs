@@ -110,9 +110,9 @@ figures! {
     /// Reversed payouts, in dollars.
     PayoutsTakenBack payouts_taken_back: amount, "payoutsTakenBack", "Payouts taken back", FigureFormula::Dollars(Measure::PayoutsTakenBack);
     /// Payouts per click, in dollars.
-    EarningsPerClick earnings_per_click: amount, "earningsPerClick", "Payout per click", FigureFormula::PayoutsBy(Measure::Clicks);
+    EarningsPerClick earnings_per_click: amount, "earningsPerClick", "Earnings per click", FigureFormula::PayoutsBy(Measure::Clicks);
     /// Payouts per lead, in dollars.
-    EarningsPerLead earnings_per_lead: amount, "earningsPerLead", "Payout per lead", FigureFormula::PayoutsBy(Measure::Leads);
+    EarningsPerLead earnings_per_lead: amount, "earningsPerLead", "Earnings per lead", FigureFormula::PayoutsBy(Measure::Leads);
 }
 
 impl Figure {

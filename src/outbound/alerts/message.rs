@@ -63,7 +63,10 @@ impl MessageBatch {
         let mut common = labels.first().cloned().unwrap_or_default();
         common.retain(|label, value| labels.iter().all(|labels| labels.get(label) == Some(value)));
         let told = |(AlertMessage { alert, .. }, labels): (&AlertMessage, &BTreeMap<&str, &str>)| {
-            let mut annotations = json!({ "summary": alert.summary, "runbook": self.runbook(alert) });
+            let mut annotations = json!({ "summary": alert.summary });
+            if let Some(runbook) = self.runbook(alert) {
+                annotations["runbook"] = json!(runbook);
+            }
             if let Some(node) = &self.node {
                 annotations["node"] = json!(node);
             }
@@ -110,7 +113,10 @@ impl MessageBatch {
             if let Some(ended_ms) = alert.ended_ms {
                 let _ = writeln!(text, "ended {}", figures::minute(ended_ms));
             }
-            let _ = writeln!(text, "what to do: {}\n", self.runbook(alert));
+            if let Some(runbook) = self.runbook(alert) {
+                let _ = writeln!(text, "what to do: {runbook}");
+            }
+            text.push('\n');
         }
         text + &self.page()
     }
@@ -127,15 +133,16 @@ impl MessageBatch {
         self.console_url.as_ref().map(|url| format!("{url}/console/alerts")).unwrap_or_default()
     }
 
-    fn runbook(&self, alert: &Alert) -> String {
-        let part = AlertRule::named(&alert.name).map_or("", |rule| rule.runbook);
-        match &self.console_url {
+    /// What to read about an alert; a test has none.
+    fn runbook(&self, alert: &Alert) -> Option<String> {
+        let part = AlertRule::named(&alert.name)?.runbook;
+        Some(match &self.console_url {
             Some(url) => format!("{url}/console/handbook/metrics#{part}"),
             None => format!(
                 "\"{}\" in the handbook, offerd(8), or /console/handbook/metrics#{part} of the console",
                 part.replace('-', " ")
             ),
-        }
+        })
     }
 }
 
@@ -172,5 +179,21 @@ mod tests {
         let shared = read(&batch);
         assert_eq!((&shared["annotations"]["node"], &shared["labels"]), (&json!("north"), &alone["labels"]));
         assert!(batch.text().contains("\nnode north\n"), "{}", batch.text());
+    }
+
+    #[test]
+    fn a_test_names_no_part_of_the_handbook() {
+        let settings = Settings::from_layers(None, []).unwrap();
+        let batch = |name: &str| {
+            let alert = Alert::begun(name, Vec::new(), "it is so", 0);
+            MessageBatch::to("ops", vec![AlertMessage::of(AlertChange::Fired, &alert, 0)], &settings.alerts)
+        };
+        let runbook = |batch: &MessageBatch| {
+            let payload: serde_json::Value = serde_json::from_slice(&batch.json()).unwrap();
+            payload["alerts"][0]["annotations"].get("runbook").cloned()
+        };
+        let (real, test) = (batch("OfferdNotReady"), batch("OfferdTest"));
+        assert!(runbook(&real).is_some() && real.text().contains("what to do: "), "{}", real.text());
+        assert!(runbook(&test).is_none() && !test.text().contains("what to do"), "{}", test.text());
     }
 }

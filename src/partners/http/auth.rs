@@ -81,10 +81,12 @@ impl HttpSource {
         credentials("auth.basic", &given(user, context)?, &given(password, context)?).map(Some)
     }
 
-    /// Names of the secrets that could not be read; only a paused seat may lack any.
-    pub fn missing_secrets(&self) -> Vec<&str> {
-        let missing = self.secrets.iter().filter(|(_, secret)| secret.is_none());
-        missing.map(|(name, _)| name.as_str()).collect()
+    /// The secrets that could not be read, each with the reason; only a paused seat may lack any.
+    pub fn missing_secrets(&self) -> Vec<String> {
+        let why = |(name, secret): (&String, &Result<_, String>)| {
+            Some(format!("`secrets.{name}` {}", secret.as_ref().err()?))
+        };
+        self.secrets.iter().filter_map(why).collect()
     }
 
     /// Whether both use the same secrets, client certificate and authorities.
@@ -98,8 +100,8 @@ impl HttpSource {
     pub(super) fn revealed(&self, secrets: Secrets) -> BTreeMap<String, String> {
         let revealed = self.secrets.iter().map(|(name, secret)| {
             let text = match (secrets, secret) {
-                (Secrets::Real, Some(secret)) => secret.reveal().to_owned(),
-                (Secrets::Real, None) => return None,
+                (Secrets::Real, Ok(secret)) => secret.reveal().to_owned(),
+                (Secrets::Real, Err(_)) => return None,
                 (Secrets::Masked | Secrets::Withheld(_), _) => MASKED.to_owned(),
             };
             Some((name.clone(), text))

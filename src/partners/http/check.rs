@@ -167,7 +167,7 @@ fn hosts(http: &Http) -> Vec<(String, String)> {
 fn signing_keys(signing: &[(String, String)], secrets: &PartnerSecrets, check: &mut PartnerFileChecker) {
     for (key, mapping) in signing {
         for (name, fault) in keys_of(mapping) {
-            let secret = secrets.get(name).and_then(Option::as_ref);
+            let secret = secrets.get(name).and_then(|secret| secret.as_ref().ok());
             if let Some(fault) = secret.and_then(|secret| fault(secret.reveal().as_bytes())) {
                 check.at(&format!("secrets.{}", quoted(name)), format!("{fault} (for `{key}`)"));
             }
@@ -175,15 +175,16 @@ fn signing_keys(signing: &[(String, String)], secrets: &PartnerSecrets, check: &
     }
 }
 
-/// The secrets; `None` for those that a paused seat lacks, which are never sent.
+/// The secrets; the error says why a paused seat lacks one.
 fn secrets(http: &Http, paused: bool, check: &mut PartnerFileChecker) -> PartnerSecrets {
-    let mut read = |name: &str, place: &SecretLocation| match Secret::read(place) {
-        Ok(secret) => Some(secret),
-        Err(_) if paused && !matches!(place, SecretLocation::Misplaced(_)) => None,
-        Err(fault) => {
-            check.at(&format!("secrets.{}", quoted(name)), fault);
-            None
+    let mut read = |name: &str, place: &SecretLocation| {
+        let secret = Secret::read(place);
+        if let Err(fault) = &secret
+            && (!paused || matches!(place, SecretLocation::Misplaced(_)))
+        {
+            check.at(&format!("secrets.{}", quoted(name)), fault.clone());
         }
+        secret
     };
     http.secrets.iter().map(|(name, place)| (name.clone(), read(name, place))).collect()
 }

@@ -22,7 +22,7 @@ use offerd_base::ids;
 use offerd_model::Timestamp;
 
 /// Secrets by name; `None` for those that a paused seat lacks.
-pub(super) type PartnerSecrets = BTreeMap<String, Option<Secret>>;
+pub(super) type PartnerSecrets = BTreeMap<String, Result<Secret, String>>;
 
 /// How a partner is asked over HTTP, and how its answers are read.
 #[derive(Debug)]

@@ -170,7 +170,10 @@ impl<'f> AnsweredFigures<'f> {
         if is_absolute_url(url) || page(url).is_some_and(|own| page(declared) == Some(own)) {
             return Ok(Some(url.to_owned()));
         }
-        Err("its landing URL is not an absolute http or https URL".into())
+        Err(match page(url) {
+            Some(_) => "`answer.offer.landing_url` leads to the samples of another partner".into(),
+            None => "`answer.offer.landing_url` is not an absolute http or https URL".into(),
+        })
     }
 
     fn value(&self, name: &str) -> Option<&toml::Value> {

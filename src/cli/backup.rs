@@ -153,8 +153,9 @@ pub fn told_of(summary: &BackupSummary) -> String {
     let records: u64 = summary.records.iter().map(|(_, count)| count).sum();
     let mebibytes = summary.bytes as f64 / f64::from(1 << 20);
     format!(
-        "{records} records and {} changes during the backup, {mebibytes:.1} MiB, sealed with master key {}",
-        summary.changes, summary.sealed_with
+        "{records} records and {} during the backup, {mebibytes:.1} MiB, sealed with master key {}",
+        page::counted(summary.changes as usize, "change"),
+        summary.sealed_with
     )
 }
 

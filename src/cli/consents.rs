@@ -59,6 +59,11 @@ pub async fn run(admin: &AdminClient, arguments: &ConsentsArguments) -> Result<(
             break;
         }
     }
+    match (read, arguments.test) {
+        (0, true) => tell!("no test lead states a consent here"),
+        (0, false) => tell!("no live lead states a consent here; `--test` lists test leads"),
+        _ => {}
+    }
     summaries.sorted().iter().try_for_each(|summary| lines.add(summary.fields()))?;
     drop(bar);
     lines.end()?;

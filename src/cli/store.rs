@@ -26,7 +26,7 @@ pub enum StoreCommand {
         json: bool,
     },
     /// Create a sound store from what is left of a damaged one, whose daemon is stopped, and from a backup;
-    /// exit code 1 if anything is lost. The damaged store is not changed
+    /// exit code 1 if anything is, or may be, lost. The damaged store is not changed
     Salvage {
         /// Directory of the new store; must be empty or not exist
         #[arg(long, value_name = "DIR")]
@@ -64,7 +64,7 @@ pub async fn run(config: Option<&Path>, command: &StoreCommand) -> Result<(), Co
                 return Ok(());
             }
             Err(format!(
-                "the store in {} is good, and not all of the damaged one is in it: what is named is lost, or may be",
+                "the store in {} is good, but may lack records of the damaged one: those counted as lost, and any newer than the backup",
                 into.display()
             ).into())
         }

@@ -175,7 +175,9 @@ impl SuppressionsAddArguments {
         if self.json {
             page::print(json!({ "name": self.name, "read": read, "bad": bad, "entries": entries }));
         } else {
-            page::print(format!("{read} lines read, {bad} bad; {} has {entries} entries", self.name));
+            let entries = if entries == 1 { "1 entry".to_owned() } else { format!("{entries} entries") };
+            let read = page::counted(read as usize, "line");
+            page::print(format!("{read} read, {bad} bad; {} has {entries}", self.name));
         }
         Ok(bad)
     }

@@ -83,7 +83,8 @@ impl Simulator {
         let body = body.to_bytes();
         let Some(asked) = self.cases.asked(key, method.as_str(), &target, &body) else {
             tell("-", "unknown");
-            let error = json!({"error": "no such partner or case; `/` lists them"});
+            let error =
+                json!({"error": "no such partner or case at the start of the simulator; `/` lists them"});
             return Ok(json_response(StatusCode::NOT_FOUND, &error));
         };
         let CaseAnswer { case, named, answer, callbacks } = asked;

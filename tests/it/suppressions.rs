@@ -86,7 +86,7 @@ async fn who_is_on_a_list_of_a_partner_is_not_asked_about_until_the_list_goes() 
     let digest = hashed(&ADA.to_lowercase());
     let added = add(&daemon, "left_alone", &format!("{digest}\n\n{digest}\r\n"), &["--kind", "email"]);
     assert!(added.status.success(), "{}", said(&added));
-    assert!(said(&added).contains("2 lines read, 0 bad; left_alone has 1 entries"), "{}", said(&added));
+    assert!(said(&added).contains("2 lines read, 0 bad; left_alone has 1 entry"), "{}", said(&added));
     let (others, _) = offers(&daemon, "somebody.else@suppressed.example").await;
     let (found, suppressed) = offers(&daemon, ADA).await;
     assert_eq!((others, found), (2, 1));
@@ -141,7 +141,7 @@ async fn lines_in_plain_are_hashed_and_what_is_bad_is_told_without_what_it_says(
     assert_eq!(added.status.code(), Some(1));
     let told = said(&added);
     assert!(told.contains("list.txt:2: must be an email address"), "{told}");
-    assert!(told.contains("2 lines read, 1 bad; by_email has 1 entries"), "{told}");
+    assert!(told.contains("2 lines read, 1 bad; by_email has 1 entry"), "{told}");
     assert!(!told.contains("not.an.address"), "{told}");
     for (list, line, kind) in
         [("by_phone", "206-555-0100", "phone"), ("by_name", "Grace, Hopper, 1986-12-09", "person")]
@@ -160,7 +160,7 @@ async fn lines_in_plain_are_hashed_and_what_is_bad_is_told_without_what_it_says(
     let hashes = said(&add(&daemon, "by_email", &of_nothing, &["--kind", "email"]));
     let wanted = "list.txt:2: must be the SHA-256 of a contact, got that of an empty text";
     assert!(
-        hashes.contains(wanted) && hashes.contains("2 lines read, 1 bad; by_email has 1 entries"),
+        hashes.contains(wanted) && hashes.contains("2 lines read, 1 bad; by_email has 1 entry"),
         "{hashes}"
     );
     let listed = said(&daemon.command(&["suppressions", "list"]));

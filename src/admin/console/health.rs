@@ -135,9 +135,14 @@ fn postbacks(app: &AdminState) -> Judged {
     let latest_ms = store.now_ms() - FAILING_FOR_MS;
     let failing = postbacks::failing(store, &subscriptions).into_iter();
     let failing: Vec<String> = failing.filter(|(_, at)| *at <= latest_ms).map(|(name, _)| name).collect();
-    let (class, state) = if failing.is_empty() { ("good", "delivering") } else { ("bad", "failing") };
+    let (all, active) = (subscriptions.all().len(), subscriptions.active().count());
+    let (class, state) = match (failing.as_slice(), active) {
+        ([], 0) => ("idle", "none active"),
+        ([], _) => ("good", "delivering"),
+        _ => ("bad", "failing"),
+    };
     let figures = match failing.as_slice() {
-        [] => figures::counted(subscriptions.all().len(), "subscription"),
+        [] => format!("{active} of {} active", figures::counted(all, "subscription")),
         failing => format!("failing for at least a minute: {}", failing.join(", ")),
     };
     (class, state, figures)

@@ -126,7 +126,9 @@ fn not_asked(seat: &Seat, lead: &Lead, asked: &AskContext) -> Option<String> {
         found if found == "not given" => format!("`{}` is not given", condition.subject.path()),
         found => format!("wanted {condition}, found {found}"),
     });
-    let failures: Vec<String> = failures.collect();
+    let mut failures: Vec<String> = failures.collect();
+    // A key may be needed, and have a condition too.
+    failures.dedup();
     (!failures.is_empty()).then(|| failures.join("; "))
 }
 

@@ -21,7 +21,7 @@ use crate::Facts;
 use offerd_base::ids;
 use offerd_model::Timestamp;
 
-/// Secrets by name; `None` for those that a paused seat lacks.
+/// Secrets by name; the error says why a paused seat lacks one.
 pub(super) type PartnerSecrets = BTreeMap<String, Result<Secret, String>>;
 
 /// How a partner is asked over HTTP, and how its answers are read.

@@ -123,7 +123,7 @@ impl Reader {
 
     async fn type_in(&mut self, command: &str) {
         let exported = command.strip_prefix("export ").unwrap_or(command);
-        if command == "offerd serve &" {
+        if command.split("    # ").next() == Some("offerd serve &") {
             let plan = self.plan.take().expect("a chapter starts one daemon");
             let plan = self.variables.iter().fold(plan, |plan, (name, value)| plan.variable(name, value));
             self.daemon = Some(plan.start().await);
@@ -185,10 +185,14 @@ impl Reader {
 
     /// What is picked out of an answer.
     async fn captured(&mut self, call: &str) -> String {
-        let Some((curl, path)) = call.split_once(" | jq -r ") else {
+        let Some((command, path)) = call.split_once(" | jq -r ") else {
             return self.call(call).await.expect("`-w` names a header that the answer has");
         };
-        self.call(curl).await;
+        if command.starts_with("curl ") {
+            self.call(command).await;
+        } else {
+            self.answer = serde_json::from_slice(&self.run(command).stdout).ok();
+        }
         let answer = self.answer.as_ref().expect("JSON is answered");
         let pointer = path.trim_matches('\'').replace(['.', '['], "/").replace(']', "");
         let picked = answer.pointer(&pointer).and_then(Value::as_str);
@@ -260,10 +264,11 @@ impl Drop for Reader {
     }
 }
 
-/// `NAME=$(curl …)`.
+/// `NAME=$(curl …)`, or `NAME=$(offerd … | jq -r …)`.
 fn capture(command: &str) -> Option<(&str, &str)> {
     let (name, call) = command.split_once("=$(")?;
-    call.strip_suffix(')').filter(|call| call.starts_with("curl ")).map(|call| (name, call))
+    let is_read = |call: &&str| call.starts_with("curl ") || call.contains(" | jq -r ");
+    call.strip_suffix(')').filter(is_read).map(|call| (name, call))
 }
 
 /// `NAME=value` as a line of its own.

@@ -571,7 +571,7 @@ async fn columns_are_those_that_a_header_names() {
         "Birthdate;Given name;Surname\n1985-02-21;William;King\n",
     ] {
         let (is_good, told) = add(rows);
-        assert!(is_good && told.contains("1 lines read, 0 bad; names has 1 entries"), "{rows}: {told}");
+        assert!(is_good && told.contains("1 line read, 0 bad; names has 1 entry"), "{rows}: {told}");
     }
     for header in ["Nachname,Vorname,Geburtstag", "name,name,dob"] {
         let (is_good, told) = add(&format!("{header}\nKing,William,1985-02-21\n"));

@@ -310,7 +310,7 @@ async fn lead_submit_tells_what_is_wrong() {
         "{told}"
     );
 
-    for empty in [&[][..], &["--token", ""]] {
+    for empty in [&["--token", ""][..], &[]] {
         let output = daemon.command(&[&["lead", "submit", file.to_str().unwrap()], empty].concat());
         let told = stderr(&output);
         assert_eq!(output.status.code(), Some(1));

@@ -400,6 +400,7 @@ async fn a_refused_reload_is_told_at_once_and_only_until_the_next() {
         !now.contains("last reload rejected") && now.contains("reloads rejected since the start: 1"),
         "{now}"
     );
+    assert!(now.contains("none active") && now.contains("0 of 0 subscriptions active"), "{now}");
 }
 
 #[tokio::test]

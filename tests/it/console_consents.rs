@@ -86,6 +86,9 @@ async fn a_turned_range_is_told_by_page_command_and_route() {
     let command = daemon.command(&["person", "consents", "--from", "2026-03-31", "--to", "2026-01-01"]);
     let said = String::from_utf8_lossy(&command.stderr).into_owned();
     assert!(!command.status.success() && said.contains(told), "{said}");
+    let command = daemon.command(&["person", "consents", "--to", "2001-01-01"]);
+    let said = String::from_utf8_lossy(&command.stderr).into_owned();
+    assert!(command.status.success() && said.contains("no live lead states a consent here"), "{said}");
     let url = format!("{}/consents?from=2000&until=1000", daemon.admin);
     let answer = daemon.request(Method::GET, &url, &daemon.admin_key, "").await;
     let fault = &answer.json()[0];

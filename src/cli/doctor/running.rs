@@ -35,12 +35,13 @@ impl DaemonReport {
     pub async fn of(daemon: Option<&AdminClient>, config: Option<&Path>, store: &Path) -> Self {
         let Some(daemon) = daemon else { return Self::default() };
         let ready = daemon.call(Method::GET, "/readyz").await;
+        let files = RunFile::read(store).ok().flatten().and_then(|run| run.settings_files);
         Self {
             ready: ready.ok().map(|answer| (answer.status.is_success(), answer.text())),
             alerts: daemon.ask(Method::GET, "/alerts").await.ok(),
             nodes: daemon.ask(Method::GET, "/nodes").await.ok(),
             standings: daemon.ask(Method::GET, "/partners").await.unwrap_or_default(),
-            to_load: to_load(config, RunFile::read(store).ok().flatten().and_then(|run| run.settings_files)),
+            to_load: to_load(config, files.as_deref()),
         }
     }
 
@@ -79,9 +80,9 @@ impl DaemonReport {
 }
 
 /// What to do when a daemon that reads these settings files has loaded others than this command reads.
-fn to_load(config: Option<&Path>, read: Option<Vec<PathBuf>>) -> String {
+fn to_load(config: Option<&Path>, read: Option<&[PathBuf]>) -> String {
     let real = |file: &Path| fs::canonicalize(file).unwrap_or_else(|_| crate::cli::whole(file));
-    match (config, read.as_deref()) {
+    match (config, read) {
         (Some(given), Some([])) => {
             format!("start the daemon with `--config {}`, or leave that out here", given.display())
         }
@@ -125,14 +126,13 @@ mod tests {
 
     #[test]
     fn a_daemon_with_another_settings_file_is_not_to_be_reloaded() {
-        let read = |files: &[&str]| Some(files.iter().map(PathBuf::from).collect());
         let [given, other] = ["offerd.toml", "other.toml"].map(Path::new);
-        assert!(to_load(Some(given), read(&[])).starts_with("start the daemon with `--config offerd.toml`"));
+        let read = [given.to_owned()];
+        assert!(to_load(Some(given), Some(&[])).starts_with("start the daemon with `--config offerd.toml`"));
         for config in [None, Some(other)] {
-            assert_eq!(to_load(config, read(&["offerd.toml"])), "give this command `--config offerd.toml`");
+            assert_eq!(to_load(config, Some(&read)), "give this command `--config offerd.toml`");
         }
-        for (config, read) in [(None, read(&[])), (Some(given), read(&["offerd.toml"])), (Some(given), None)]
-        {
+        for (config, read) in [(Some(given), Some(&read[..])), (Some(given), None), (None, Some(&[]))] {
             assert!(to_load(config, read).starts_with("run `offerd reload`"));
         }
     }

@@ -1,5 +1,6 @@
 //! `offerd partners try KEY LEAD.json`: the request that a partner would be sent, and how its answer is read.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -126,9 +127,9 @@ fn not_asked(seat: &Seat, lead: &Lead, asked: &AskContext) -> Option<String> {
         found if found == "not given" => format!("`{}` is not given", condition.subject.path()),
         found => format!("wanted {condition}, found {found}"),
     });
-    let mut failures: Vec<String> = failures.collect();
     // A key may be needed, and have a condition too.
-    failures.dedup();
+    let mut told = BTreeSet::new();
+    let failures: Vec<String> = failures.filter(|failure| told.insert(failure.clone())).collect();
     (!failures.is_empty()).then(|| failures.join("; "))
 }
 

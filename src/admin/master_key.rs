@@ -65,6 +65,7 @@ pub(super) async fn rotate(mut context: Context) -> Result<Reply> {
             Reply::json(&rotated)
         }
         Err(SealingError::MasterKey(fault)) => Err(Failure::bad_attribute("newKeyFile", fault.to_string())),
+        Err(refused @ SealingError::OthersAlive(_)) => Err(Failure::led_elsewhere(refused.to_string())),
         Err(failure) => Err(unwritten("the file of the keys, sealed with the new master key,", &failure)),
     }
 }

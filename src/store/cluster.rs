@@ -65,6 +65,11 @@ pub struct NodeFigures {
     pub told: String,
 }
 
+/// The ids of nodes, as messages have them.
+pub(super) fn listed(nodes: &[Uuid]) -> String {
+    nodes.iter().map(Uuid::to_string).collect::<Vec<_>>().join(", ")
+}
+
 impl Cluster {
     pub(super) fn alone() -> Self {
         let me = offerd_base::ids::random();

@@ -700,6 +700,12 @@ impl Store {
         self.shared.engine.sealing().exchange_master_key(new)
     }
 
+        if let Backing::Database(database, _) = &self.shared.backing {
+            let others = postgres::others(database)?;
+            if !others.is_empty() {
+                return Err(SealingError::OthersAlive(others));
+            }
+        }
     /// The id of the master key, for messages.
     pub fn master_key_id(&self) -> String {
         self.shared.engine.sealing().master_key().id()

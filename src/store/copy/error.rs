@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use crate::cluster::listed;
 use crate::{BrokenRecord, StoreError};
 
 /// Why a store was not copied, or not completely.
@@ -49,7 +50,7 @@ pub enum CopyError {
     /// Nodes are alive in the database.
     #[error(
         "nodes are alive in the database ({}): stop them all; one that was killed counts as alive until its lease \
-         (`store.postgres.lease`) has run out", .0.iter().map(Uuid::to_string).collect::<Vec<_>>().join(", ")
+         (`store.postgres.lease`) has run out", listed(.0)
     )]
     Alive(Vec<Uuid>),
     /// A node has joined the database during the copy.

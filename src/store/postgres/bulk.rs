@@ -7,9 +7,7 @@ use uuid::Uuid;
 
 use super::client::Client;
 use super::database::Pages;
-use super::statements::{
-    ALIVE, END_LAPSED, FIRST_KEYS, GET_MANY, KEYS, MAKE, NODES, PUT, PUT_KEYS, REMOVE, SIZES, WALK,
-};
+use super::statements::{FIRST_KEYS, GET_MANY, KEYS, MAKE, NODES, PUT, PUT_KEYS, REMOVE, SIZES, WALK};
 use super::{nodes, schema};
 use crate::engine::{EntryWalk, RawEntry};
 use crate::{DiskResult, StoreError};
@@ -48,10 +46,7 @@ impl DatabaseTables {
 
     /// Ends the nodes with expired leases and returns the ids of the live ones.
     pub(crate) fn alive(&self) -> Result<BTreeSet<Uuid>, StoreError> {
-        Ok(self.client.ask(|connection| async move {
-            connection.change(END_LAPSED, &[]).await?;
-            nodes::ids(connection.rows(ALIVE, &[]).await?)
-        })?)
+        Ok(nodes::alive_by_lease(&self.client)?)
     }
 
     /// The ids of all known nodes, including ended ones.

@@ -54,7 +54,7 @@ use super::arrival_clock::ArrivalClock;
 use super::cluster::{Cluster, NodeFigures};
 use super::committer::Committer;
 use super::engine::StorageEngine;
-use super::sealing::Sealing;
+use super::sealing::{Sealing, SealingError};
 use super::stall::Stalls;
 use super::topics::Topics;
 use crate::{
@@ -119,6 +119,15 @@ pub(super) fn nodes(database: &Database) -> ReadResult<Vec<NodeFigures>> {
 
 pub(super) fn alive(database: &Database) -> ReadResult<BTreeSet<Uuid>> {
     Ok(nodes::alive(&database.client).map_err(DiskError::from)?)
+}
+
+/// The other live nodes; ends those with expired leases.
+pub(super) fn others(database: &Database) -> Result<Vec<Uuid>, SealingError> {
+    let alive = nodes::alive_by_lease(&database.client).map_err(|failure| SealingError::Io {
+        path: "table offerd_nodes".into(),
+        error: std::io::Error::other(failure.to_string()),
+    })?;
+    Ok(alive.into_iter().filter(|node| *node != database.node.cluster.me).collect())
 }
 
 pub(super) fn last_arrival_us(database: &(impl StorageEngine + ?Sized)) -> Result<u64, StoreError> {

@@ -187,6 +187,14 @@ pub(super) fn alive(client: &Client) -> DatabaseResult<BTreeSet<Uuid>> {
     client.ask(|connection| async move { alive_of(&connection).await })
 }
 
+/// Ends the nodes with expired leases and returns the ids of the live ones.
+pub(super) fn alive_by_lease(client: &Client) -> DatabaseResult<BTreeSet<Uuid>> {
+    client.ask(|connection| async move {
+        connection.change(END_LAPSED, &[]).await?;
+        alive_of(&connection).await
+    })
+}
+
 async fn alive_of(connection: &Connection) -> DatabaseResult<BTreeSet<Uuid>> {
     ids(connection.rows(ALIVE, &[]).await?)
 }

@@ -17,7 +17,7 @@ use crate::committer::Committer;
 use crate::line::Line;
 use crate::options::StoreOptions;
 use crate::testing::{TestNodes, beside, options};
-use crate::{Clock, Commit, CommitError, Store, StoreHealth, Topic, Tree};
+use crate::{Clock, Commit, CommitError, MasterKey, Store, StoreHealth, Topic, Tree};
 
 const TREE: Tree = Tree::Templates;
 
@@ -197,6 +197,24 @@ fn what_one_process_changes_is_noticed_in_the_others_and_one_leads() {
     first.close().unwrap();
     runtime.block_on(second.until_it_leads());
     assert!(!second.alive().unwrap().contains(&node));
+}
+
+#[test]
+fn the_master_key_is_not_exchanged_under_another_live_process() {
+    let Some((options, directory)) = options() else { return };
+    let file = directory.path().join("new.key");
+    let new = MasterKey::create(&file).unwrap();
+    let first = Store::open_inline_with(&options).unwrap();
+    let second = beside(&options, &directory, "second");
+    let refused = first.exchange_master_key(new.clone()).unwrap_err().to_string();
+    assert!(refused.contains(&second.node().to_string()), "{refused}");
+    assert!(!refused.contains(&first.node().to_string()), "{refused}");
+    committed(&second, Commit::new().put(TREE, "key", "value")).unwrap();
+    second.close().unwrap();
+    first.exchange_master_key(new).unwrap();
+    first.close().unwrap();
+    let options = StoreOptions { master_key_file: Some(file), ..options };
+    assert_eq!(Store::open_inline_with(&options).unwrap().get(TREE, "key"), Ok(Some(b"value".to_vec())));
 }
 
 #[test]

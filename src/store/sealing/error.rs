@@ -3,8 +3,11 @@
 use std::io;
 use std::path::PathBuf;
 
+use uuid::Uuid;
+
 use super::super::space::unusable;
 use super::master_key::{MasterKeyError, OtherMasterKey};
+use crate::cluster::listed;
 
 /// How a master key is configured.
 pub const GIVE: &str = "give it as `store.master_key_file`, as OFFERD_MASTER_KEY or as the systemd credential \
@@ -44,6 +47,13 @@ pub enum SealingError {
     /// The file of the store's keys is damaged.
     #[error("`{0}` is damaged: restore it from a backup with `offerd store salvage`")]
     Damaged(PathBuf),
+    /// Other nodes would keep the old master key.
+    #[error(
+        "other nodes are alive in the database ({}): stop them, rotate, give each the new file as \
+            `store.master_key_file`, and start them; one that was killed counts as alive until its lease \
+            (`store.postgres.lease`) has run out", listed(.0)
+    )]
+    OthersAlive(Vec<Uuid>),
     /// Another process has replaced the keys of the store meanwhile.
     #[error("another node has replaced the keys of the store meanwhile")]
     Replaced,

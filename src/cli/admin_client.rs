@@ -106,7 +106,11 @@ impl AdminClient {
         // Where no store is, the partner files are not there either.
         super::expect_store(settings)?;
         let book = load()?;
-        Ok(Self::of_store(super::open_or_make_store(settings)?, book, settings))
+        match super::open_or_make_store(settings) {
+            Ok(store) => Ok(Self::of_store(store, book, settings)),
+            // A daemon may have started meanwhile.
+            Err(why) => Ok(Self::of_daemon(settings).await?.ok_or(why)?),
+        }
     }
 
     /// A client over a store that this process has opened.
@@ -124,7 +128,7 @@ impl AdminClient {
         // A run file without a daemon is left over from a killed one.
         match timeout(PATIENCE, client.fetch(Method::GET, "/tokens", Vec::new())).await {
             Err(_) => Err(no_answer::silent(&client.base)),
-            Ok(answer) => Ok(answer.is_ok_and(|head| head.status().is_success()).then_some(client)),
+            Ok(answer) => Ok(answer.is_ok_and(|head| is_of_daemon(head.status())).then_some(client)),
         }
     }
 
@@ -303,6 +307,44 @@ impl Drop for AdminClient {
     }
 }
 
+/// Whether an answer to the key of the run file is the daemon's. Without its store it answers 503, and each
+/// command gets the cause.
+fn is_of_daemon(status: StatusCode) -> bool {
+    status.is_success() || status == StatusCode::SERVICE_UNAVAILABLE
+}
+
 fn json(order: &impl Serialize) -> Result<Vec<u8>, String> {
     serde_json::to_vec(order).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    /// What is found by a run file whose listener gives this answer.
+    async fn found(status: &'static str) -> Option<AdminClient> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let admin = format!("http://{}", listener.local_addr().unwrap());
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            BufReader::new(&stream).read_line(&mut String::new()).unwrap();
+            write!(stream, "HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n").unwrap();
+        });
+        let directory = tempfile::tempdir().unwrap();
+        let mut settings = Settings::from_layers(None, []).unwrap();
+        settings.store.path = directory.path().to_owned();
+        let _held = RunFile { admin, ..RunFile::default() }.write(&settings.store.path).unwrap();
+        AdminClient::of_daemon(&settings).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_daemon_whose_store_does_not_answer_is_a_daemon() {
+        assert!(found("200 OK").await.is_some());
+        assert!(found("503 Service Unavailable").await.is_some());
+        assert!(found("401 Unauthorized").await.is_none(), "another program at its address");
+    }
 }

@@ -354,7 +354,8 @@ fn unopened(settings: &Settings, error: &StoreError) -> String {
         }
         StoreError::Locked { .. } => {
             format!(
-                "{told}; commands find it by `daemon.json` in that directory, which a restart of the daemon writes again"
+                "{told}; if it is starting, try again; commands find it by `daemon.json` in that directory, which a restart of \
+                 the daemon writes again"
             )
         }
         _ => format!("{told}; `offerd doctor` looks for the cause"),

@@ -42,7 +42,8 @@ async fn next_key(settings: &Settings, daemon: &Result<Option<AdminClient>, Stri
     master_key::fault(&settings.store, &needed).map(|why| settings.fault("store.master_key_file", why))
 }
 
-fn checked(config: Option<&Path>) -> Result<(Vec<String>, daemon::Loaded), Vec<Fault>> {
+/// Reads and checks everything that a start needs; returns the remarks too.
+pub fn checked(config: Option<&Path>) -> Result<(Vec<String>, daemon::Loaded), Vec<Fault>> {
     let sockets = daemon::Sockets::inherit().map_err(|message| vec![Fault::new(None, "", message)]);
     match (daemon::load(config), sockets) {
         (Ok(loaded), Ok(sockets)) => Ok((remarks(&loaded.settings, &loaded.book, &sockets)?, loaded)),

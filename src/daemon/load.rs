@@ -52,7 +52,7 @@ pub fn load(config: Option<&Path>) -> Result<Loaded, Vec<Fault>> {
 }
 
 /// Reads the reference list of cars.
-pub fn vehicles(settings: &Settings) -> Result<Vehicles, Vec<Fault>> {
+fn vehicles(settings: &Settings) -> Result<Vehicles, Vec<Fault>> {
     Vehicles::load(settings.reference.vehicles.as_deref())
 }
 

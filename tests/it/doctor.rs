@@ -72,6 +72,12 @@ fn a_new_machine_is_told_what_a_first_start_will_do() {
 fn faults_of_files_are_told() {
     let report = examined(&plan().setting("matching.deadline", "soon"));
     report.says("settings", "wrong", "`matching.deadline`");
+    for (key, value) in [("alerts.off", "OfferdNothing"), ("console.password_file", "/nowhere")] {
+        let plan = plan().setting(key, value);
+        let checked = plan.command(&["check"]).output().unwrap();
+        assert_eq!(checked.status.code(), Some(64), "{key}");
+        examined(&plan).says("settings", "wrong", key);
+    }
     let plan = Daemon::with_partners(vec![partner("bad").savings("timeot = '3s'")]);
     let report = examined(&plan);
     report.says("partner files", "wrong", "did you mean `timeout`");

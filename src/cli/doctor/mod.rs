@@ -13,8 +13,9 @@ mod store;
 
 pub use store::sealed_with;
 
-use super::check::extent;
+use super::check::{checked, extent};
 use super::prelude::*;
+use offerd_base::declaration::Fault;
 
 /// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -73,13 +74,12 @@ pub async fn run(config: Option<&Path>, json: bool) -> Result<(), CommandError> 
 /// Runs all checks, in the order in which a start would need them.
 async fn examine(config: Option<&Path>) -> Vec<Finding> {
     let (settings, faults) = Settings::inspect(config);
-    let mut findings = of_files(DoctorCheck("settings"), &faults, "every key is known and within its bounds");
-    let Some(settings) = settings else { return findings };
-    if let Err(faults) = daemon::vehicles(&settings) {
-        findings.extend(of_files(DoctorCheck("vehicles"), &faults, ""));
-    }
-    let book = Book::load(&settings.partners.path);
-    findings.extend(of_partner_files(&settings, &book));
+    let Some(settings) = settings else { return of_settings(&faults) };
+    let (faults, book) = match checked(config) {
+        Ok((_, loaded)) => (Vec::new(), Ok(loaded.book)),
+        Err(faults) => (faults, Book::load(&settings.partners.path)),
+    };
+    let mut findings = of_partner_files(&settings, &book);
 
     let daemon = AdminClient::of_daemon(&settings).await;
     let sealed_with = store::sealed_with(&daemon).await;
@@ -96,7 +96,17 @@ async fn examine(config: Option<&Path>) -> Vec<Finding> {
     if let Ok(book) = &book {
         findings.extend(partners::reachable(&settings, book, &report.standings).await);
     }
-    findings
+    [of_settings(&unshown(faults, &findings)), findings].concat()
+}
+
+/// The faults of `offerd check` that no finding names.
+fn unshown(faults: Vec<Fault>, findings: &[Finding]) -> Vec<Fault> {
+    let is_shown = |fault: &Fault| findings.iter().any(|finding| finding.found.contains(&fault.message));
+    faults.into_iter().filter(|fault| !is_shown(fault)).collect()
+}
+
+fn of_settings(faults: &[Fault]) -> Vec<Finding> {
+    of_files(DoctorCheck("settings"), faults, "every key is known and within its bounds")
 }
 
 fn of_files(check: DoctorCheck, faults: &[Fault], good: &str) -> Vec<Finding> {

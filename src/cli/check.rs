@@ -36,9 +36,12 @@ fn refused(faults: Vec<Fault>, json: bool) -> Result<(), CommandError> {
     Err(CommandError::Told(ExitCode::from(BAD_CONFIGURATION)))
 }
 
-/// Whether the next start would open the store of the running daemon, whose master key may have been rotated.
+/// Whether the next start would open the store, whose master key may have been rotated. A database is not asked
+/// without a daemon.
 async fn next_key(settings: &Settings, daemon: &Result<Option<AdminClient>, String>) -> Option<Fault> {
-    let needed = sealed_with(daemon).await?;
+    let of_files =
+        || Store::sealed_with(&settings.store.path).filter(|_| settings.store.database().is_none());
+    let needed = sealed_with(daemon).await.or_else(of_files)?;
     master_key::fault(&settings.store, &needed).map(|why| settings.fault("store.master_key_file", why))
 }
 

@@ -203,6 +203,8 @@ use self::raw::{RawRecord, read_clear};
 use self::record_locks::RecordLocks;
 use self::records::StoredRecords;
 use self::sealing::data_key;
+use self::sealing::key_file::KeyFile;
+use self::sealing::key_place::KeyPlace as _;
 use self::space::DiskSpace;
 use self::stall::Stalls;
 use self::topics::Topics;
@@ -696,6 +698,7 @@ impl Store {
 
     /// Seals the keys of the store with another master key; the records they seal stay as they are. Once this
     /// returns `Ok`, the store opens with the new key only; after a crash before that, with one of the two.
+    /// Refused while other nodes are alive: they would have the old key.
     pub fn exchange_master_key(&self, new: MasterKey) -> Result<(), SealingError> {
         self.shared.engine.sealing().exchange_master_key(new)
     }
@@ -703,6 +706,14 @@ impl Store {
         if let Backing::Database(database, _) = &self.shared.backing {
             let others = postgres::others(database)?;
             if !others.is_empty() {
+        self.shared.engine.sealing().exchange_master_key(new)
+    }
+
+    /// The id of the master key that the files in this directory need, if they can be read. Opens nothing.
+    pub fn sealed_with(path: &Path) -> Option<String> {
+        KeyFile::of(path).sealed_with().ok()
+    }
+
                 return Err(SealingError::OthersAlive(others));
             }
         }

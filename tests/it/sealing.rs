@@ -419,6 +419,9 @@ async fn the_master_key_is_exchanged_while_the_daemon_runs_and_while_it_does_not
     let old = stopped.plan.command(&["serve"]).output().unwrap();
     assert_eq!(old.status.code(), Some(1));
     assert!(stderr(&old).contains(rotated["newKey"].as_str().unwrap()), "{}", stderr(&old));
+    let checked = stopped.plan.command(&["check"]).output().unwrap();
+    assert_eq!(checked.status.code(), Some(64), "what a start refuses, a check finds");
+    assert!(stderr(&checked).contains(&format!("but the store needs {new_key}")), "{}", stderr(&checked));
     let stopped = stopped.setting("store.master_key_file", first);
     let rotated = stopped.plan.command(&["key", "rotate", "--new-key-file", second]).output().unwrap();
     assert!(stdout(&rotated).contains("from now on"), "{}", stdout(&rotated));

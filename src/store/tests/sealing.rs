@@ -318,7 +318,9 @@ fn exchanging_the_master_key_changes_no_record() {
     let store = Store::open_inline_with(&options(&directory, Some("old"))).unwrap();
     store.commit_now(about(LEAD)).unwrap();
     let blind = store.blind("identity", CANARY);
+    let new_id = new.id();
     store.exchange_master_key(new).unwrap();
+    assert_eq!(Store::sealed_with(directory.path()), Some(new_id));
     // Later erasures use the new key.
     store.commit_now(about(OTHER)).unwrap();
     store.commit_now(Commit::new().erase(OTHER, 1)).unwrap();

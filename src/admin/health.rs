@@ -95,6 +95,9 @@ impl ReadinessState {
                 let cause = if self.store.is_shared() { "database_silent" } else { "store_stalled" };
                 return Some((cause, format!("not accepting new leads: {reason}")));
             }
+            StoreHealth::Failed(_) if let Some(silence) = self.store.database_silence() => {
+                return Some(("database_silent", format!("not accepting new leads: {silence}")));
+            }
             StoreHealth::Failed(reason) => {
                 return Some(("store_failed", format!("the store accepts no writes: {reason}")));
             }

@@ -700,12 +700,12 @@ impl Store {
     /// returns `Ok`, the store opens with the new key only; after a crash before that, with one of the two.
     /// Refused while other nodes are alive: they would have the old key.
     pub fn exchange_master_key(&self, new: MasterKey) -> Result<(), SealingError> {
-        self.shared.engine.sealing().exchange_master_key(new)
-    }
-
         if let Backing::Database(database, _) = &self.shared.backing {
             let others = postgres::others(database)?;
             if !others.is_empty() {
+                return Err(SealingError::OthersAlive(others));
+            }
+        }
         self.shared.engine.sealing().exchange_master_key(new)
     }
 
@@ -714,9 +714,6 @@ impl Store {
         KeyFile::of(path).sealed_with().ok()
     }
 
-                return Err(SealingError::OthersAlive(others));
-            }
-        }
     /// The id of the master key, for messages.
     pub fn master_key_id(&self) -> String {
         self.shared.engine.sealing().master_key().id()
@@ -734,6 +731,11 @@ impl Store {
             },
             (health, _) => health,
         }
+    }
+
+    /// A message while the database has not answered for a while; `None` for a store in files.
+    pub fn database_silence(&self) -> Option<String> {
+        self.shared.cluster.silence()
     }
 
     /// Whether reads fail because the database is lost; it is logged once.

@@ -53,8 +53,13 @@ pub(super) struct Stall {
 
 impl Stall {
     pub(super) fn told(self) -> String {
-        let who = if self.step == WriterStep::Database { "database" } else { "disk" };
+        let who = if self.is_of_disk() { "disk" } else { "database" };
         format!("the {who} has not finished {} for {} s", self.step.words(), self.lasts.as_secs())
+    }
+
+    /// Whether it counts in the metrics, which are of the disk. A silent database makes a node not ready.
+    fn is_of_disk(self) -> bool {
+        self.step != WriterStep::Database
     }
 }
 
@@ -116,7 +121,9 @@ impl Stalls {
         match self.stall() {
             Some(stall) => {
                 self.begins(stall);
-                metrics::gauge!(STORE_STALLED).set(stall.lasts.as_secs_f64());
+                if stall.is_of_disk() {
+                    metrics::gauge!(STORE_STALLED).set(stall.lasts.as_secs_f64());
+                }
                 if stall.step == WriterStep::Index && stall.lasts > self.after * INDEX_STALLS {
                     latch.fail_for_good(&stall.told());
                 }
@@ -128,7 +135,9 @@ impl Stalls {
 
     fn begins(&self, stall: Stall) {
         if self.shown.send_if_modified(|shown| !mem::replace(shown, true)) {
-            metrics::counter!(STORE_STALLS).increment(1);
+            if stall.is_of_disk() {
+                metrics::counter!(STORE_STALLS).increment(1);
+            }
             tracing::error!(
                 reason = stall.told(),
                 "the store does not answer: offerd refuses new leads until it does"
@@ -180,6 +189,9 @@ mod tests {
         stalls.step(WriterStep::Begin);
         let told = stalls.stall().expect("it takes longer than no time").told();
         assert_eq!(told, "the disk has not finished starting a record file for 0 s");
+        stalls.step(WriterStep::Database);
+        let stall = stalls.stall().expect("it takes longer than no time");
+        assert!(!stall.is_of_disk() && stall.told().starts_with("the database has not"));
         stalls.done();
         assert_eq!(stalls.stall(), None);
         let patient = Stalls::new(Duration::from_secs(3600));

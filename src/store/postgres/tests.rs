@@ -272,6 +272,7 @@ fn a_database_that_is_lost_is_told_and_commits_go_on_when_it_is_back() {
     assert!(matches!(committed(&store, Commit::new().put(TREE, "key", "lost")), Err(CommitError::Failed(_))));
     assert!(matches!(store.health(), StoreHealth::Failed(_)));
     assert!(store.get(TREE, "key").is_err() && store.is_out_of_reach());
+    until(&store, |health| matches!(health, StoreHealth::Failed(_)) && store.database_silence().is_some());
     line.cut(false);
     let mut tries = 0;
     while committed(&store, Commit::new().put(TREE, "key", "after")).is_err()

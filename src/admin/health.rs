@@ -133,6 +133,7 @@ pub(super) fn clock_remark(standing: ClockStanding) -> Option<String> {
             Some(format!("System clock is off by {} (ahead); using offerd's own clock", written(off)))
         }
         ClockStanding::Behind(off) => Some(format!("System clock jumped back {}", written(off))),
+        ClockStanding::Unset => Some("System clock is not set; leads arrive with a wrong time".to_owned()),
     }
 }
 

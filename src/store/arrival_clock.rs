@@ -22,7 +22,7 @@ use metrics::{counter, gauge};
 use parking_lot::{Mutex, MutexGuard};
 use tracing::{info, warn};
 
-use super::clock::Clock;
+use super::clock::{Clock, FIRST_US};
 use offerd_base::telemetry::metrics::{STORE_CLOCK_OFFSET, STORE_CLOCK_STEPS};
 
 /// A step ahead of at most this length is ignored: it makes no record look older by more than this.
@@ -65,6 +65,8 @@ pub enum ClockStanding {
     Ahead(Duration),
     /// The clock is this far behind the last arrivals, which run on at half the pace.
     Behind(Duration),
+    /// The clock shows a time before offerd existed.
+    Unset,
 }
 
 /// The time for appending to feeds and reading them. Shared by writers and readers.
@@ -195,6 +197,7 @@ impl ClockState {
         let off = Duration::from_micros(offset_us.unsigned_abs());
         let standing = match offset_us {
             _ if self.doubted_us.is_some() => ClockStanding::Ahead(off),
+            _ if wall_us <= FIRST_US => ClockStanding::Unset,
             behind if behind < 0 && off > limits.jump => ClockStanding::Behind(off),
             _ => ClockStanding::Followed,
         };
@@ -222,6 +225,12 @@ impl ClockStanding {
                 "the system clock is behind the last arrivals: arrival times advance at half its pace until \
                     it has caught up; set the clock if it is wrong"
             ),
+            Self::Unset => {
+                warn!(
+                    "the system clock is not set, so leads arrive with a wrong time; set it, then start offerd \
+                        once with OFFERD__STORE__CLOCK_HOLD=0s"
+                );
+            }
         }
         counter!(STORE_CLOCK_STEPS, "to" => self.word()).increment(1);
     }
@@ -230,7 +239,7 @@ impl ClockStanding {
         match self {
             Self::Followed => "followed",
             Self::Ahead(_) => "ahead",
-            Self::Behind(_) => "behind",
+            Self::Behind(_) | Self::Unset => "behind",
         }
     }
 }

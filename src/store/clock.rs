@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use uuid::Uuid;
 
 /// The first moment that a feed can hold, 2020-08-01: a clock that shows less has not been set.
-const FIRST_US: u64 = 1_596_240_000_000_000;
+pub(super) const FIRST_US: u64 = 1_596_240_000_000_000;
 
 /// A source of time for the store.
 #[derive(Clone)]

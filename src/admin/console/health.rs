@@ -125,6 +125,7 @@ fn clock(app: &AdminState) -> Judged {
     let (class, state) = match app.store.clock_standing() {
         ClockStanding::Followed => ("good", "in use"),
         ClockStanding::Ahead(_) => ("bad", "ignored"),
+        ClockStanding::Unset => ("bad", "not set"),
         ClockStanding::Behind(_) => ("warn", "behind"),
     };
     (class, state, app.health.remark().unwrap_or_else(|| "leads get the time of the system clock".to_owned()))

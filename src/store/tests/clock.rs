@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::super::arrival_clock::ArrivalClock;
+use super::super::clock::FIRST_US;
 use super::*;
 
 const COMPANY: Uuid = Uuid::from_u128(0xC0);
@@ -124,6 +125,15 @@ fn a_start_believes_a_clock_that_is_days_ahead_and_not_one_that_is_years_ahead()
     assert_eq!(unset.now_us(), NOW);
     machine.set(NOW + 3 * DAY);
     assert_eq!(unset.now_us(), NOW + 3 * DAY, "it is set by its keeper after the start");
+}
+
+#[test]
+fn a_clock_that_was_never_set_is_named_at_a_first_start_too() {
+    let machine = Machine::at(FIRST_US);
+    assert_eq!(machine.arrivals(0).standing(), ClockStanding::Unset);
+    assert_eq!(machine.arrivals(NOW).standing(), ClockStanding::Unset);
+    machine.set(FIRST_US + DAY);
+    assert_eq!(machine.arrivals(0).standing(), ClockStanding::Followed);
 }
 
 #[test]

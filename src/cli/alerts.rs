@@ -31,7 +31,9 @@ pub async fn run(admin: &AdminClient, command: AlertsCommand) -> Result<(), Comm
             page::show(&standing, json, || show(&standing))?;
         }
         AlertsCommand::Test { receiver, json } => {
-            let tried: Vec<ReceiverTest> = admin.post("/alerts/test", &AlertTest { receiver }).await?;
+            let test = AlertTest { receiver };
+            let asked = admin.post("/alerts/test", &test);
+            let tried: Vec<ReceiverTest> = progress::during("asking the receivers", asked).await?;
             if tried.is_empty() {
                 return Err(NOBODY.into());
             }

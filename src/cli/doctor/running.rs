@@ -7,7 +7,7 @@ use crate::cli::prelude::*;
 use offerd_base::run_file::RunFile;
 use offerd_engine::matching::limiter::SeatStanding;
 use offerd_insight::nodes::{NodeList, NodeStatus};
-use offerd_outbound::alerts::{AlertStatus, AlertsStatus, Severity};
+use offerd_outbound::alerts::{AlertStatus, AlertsStatus, ReceiverStatus, Severity};
 
 const READY: DoctorCheck = DoctorCheck("daemon");
 const ALERT: DoctorCheck = DoctorCheck("alert");
@@ -95,7 +95,7 @@ fn to_load(config: Option<&Path>, read: Option<&[PathBuf]>) -> String {
     }
 }
 
-fn of_alerts(AlertsStatus { alerts, doubt, .. }: &AlertsStatus) -> Vec<Finding> {
+fn of_alerts(AlertsStatus { alerts, receivers, doubt }: &AlertsStatus) -> Vec<Finding> {
     let doubt = doubt.iter().map(|doubt| ALERT.unknown(doubt, "ask the leader: `offerd nodes` names it"));
     let is_firing = |alert: &&AlertStatus| alert.state == "firing" && alert.name != PARTNER_UNWELL;
     let firing = alerts.iter().filter(is_firing).map(|alert| {
@@ -105,7 +105,13 @@ fn of_alerts(AlertsStatus { alerts, doubt, .. }: &AlertsStatus) -> Vec<Finding> 
             Severity::Notice => ALERT.look(found, chapter(&alert.runbook)),
         }
     });
-    let found: Vec<Finding> = doubt.chain(firing).collect();
+    let failing = receivers.iter().filter_map(|ReceiverStatus { name, place, told, .. }| {
+        let since = page::minute(told.failing_since?);
+        let error = told.last_error.as_deref().unwrap_or_default();
+        let found = format!("receiver {name} ({place}) has accepted nothing since {since}: {error}");
+        Some(ALERT.look(found, format!("mend it; try it with `offerd alerts test {name}`")))
+    });
+    let found: Vec<Finding> = doubt.chain(firing).chain(failing).collect();
     if found.is_empty() { vec![ALERT.good("none fires")] } else { found }
 }
 
@@ -120,8 +126,9 @@ mod tests {
     use offerd_insight::nodes::NodeView;
 
     fn standing(told: serde_json::Value) -> AlertsStatus {
-        let receivers: [(); 0] = [];
-        serde_json::from_value(json!({ "alerts": told, "receivers": receivers })).unwrap()
+        let receiver = json!({ "name": "ops", "place": "chat", "outstanding": 1, "lastSent": null,
+            "failingSince": told.as_array().filter(|told| !told.is_empty()).map(|_| 0), "lastError": "refused" });
+        serde_json::from_value(json!({ "alerts": told, "receivers": [receiver] })).unwrap()
     }
 
     #[test]
@@ -183,8 +190,9 @@ mod tests {
             ..DaemonReport::default()
         };
         let (wrong, look) = (CheckState::Wrong, CheckState::Look);
+        let alerts = [("alert", wrong), ("alert", look), ("alert", look)];
         let wanted =
-            [("daemon", wrong), ("alert", wrong), ("alert", look), ("nodes", wrong), ("loaded files", wrong)];
+            [&[("daemon", wrong)][..], &alerts, &[("nodes", wrong), ("loaded files", wrong)]].concat();
         assert_eq!(words(&report), wanted);
         let found = report.findings(&settings, Some(&book)).pop().unwrap().found;
         assert!(found.ends_with("loaded: partner files, settings in `[limits]`"), "{found}");

@@ -1,6 +1,10 @@
 //! The receivers of alerts, and the validation of their settings.
 
+use std::time::Duration;
+
+use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
 
 use super::condition::Labels;
 use super::message::{AlertMessage, MessageBatch};
@@ -13,6 +17,9 @@ use offerd_base::declaration::{did_you_mean, nearest, quoted};
 use offerd_wire::Wire;
 
 pub(super) const MAIL: &str = "mail";
+
+/// How long a receiver may take for a test alert.
+const TEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone)]
 pub(super) enum Receiver {
@@ -123,12 +130,53 @@ pub async fn try_out(settings: &AlertSettings, only: Option<&str>, now_ms: i64) 
     let begun = Alert::begun("OfferdTest", Labels::new(), "this is a test of alert delivery", now_ms);
     let alert = Alert { fired_ms: Some(now_ms), ..begun };
     let message = AlertMessage::of(AlertChange::Fired, &alert, now_ms);
-    let mut tried = Vec::new();
     let wire = wire(true);
-    for one in all(settings).into_iter().filter(|one| only.is_none_or(|name| name == one.name())) {
+    let asked = all(settings).into_iter().filter(|one| only.is_none_or(|name| name == one.name()));
+    // Side by side: one that hangs delays no other.
+    join_all(asked.map(async |one| {
         let batch = MessageBatch::to(one.name(), vec![message.clone()], settings);
-        let error = one.tell(&wire, &batch).await.unwrap_or_else(Some);
-        tried.push(ReceiverTest { receiver: batch.receiver, place: one.place(), error });
+        let told = timeout(TEST_TIMEOUT, one.tell(&wire, &batch)).await;
+        let late = |_| Ok(Some(format!("it did not answer within {} s", TEST_TIMEOUT.as_secs())));
+        let error = told.unwrap_or_else(late).unwrap_or_else(Some);
+        ReceiverTest { receiver: batch.receiver, place: one.place(), error }
+    }))
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::net::{TcpListener, TcpStream};
+    use std::thread;
+
+    use super::*;
+    use offerd_base::config::Settings;
+
+    #[tokio::test]
+    async fn receivers_are_tested_side_by_side() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let webhook = WebhookSettings {
+            url: Some(format!("http://{}/", listener.local_addr().unwrap())),
+            url_from: None,
+            bearer: None,
+            secret: None,
+            allow_addresses: vec!["127.0.0.1".to_owned()],
+            ca_file: None,
+        };
+        // None is answered before all are asked.
+        let answering = thread::spawn(move || {
+            let asked: Vec<TcpStream> = (0..3).map(|_| listener.accept().unwrap().0).collect();
+            for mut one in &asked {
+                BufReader::new(one).read_line(&mut String::new()).unwrap();
+                write!(one, "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").unwrap();
+            }
+            asked
+        });
+        let mut settings = Settings::from_layers(None, []).unwrap().alerts;
+        settings.webhooks = ["a", "b", "c"].map(|name| (name.to_owned(), webhook.clone())).into();
+        let tried = try_out(&settings, None, 0).await;
+        assert!(tried.iter().all(|one| one.error.is_none()), "{tried:?}");
+        assert_eq!(tried.iter().map(|one| one.receiver.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
+        drop(answering.join().unwrap());
     }
-    tried
 }

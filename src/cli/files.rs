@@ -124,7 +124,7 @@ pub fn cannot_make(file: &Path, error: &Error) -> String {
         (ErrorKind::AlreadyExists, _) => {
             format!("{shown} exists already, and is never overwritten; give another name, or move it away")
         }
-        (ErrorKind::NotFound, Some(directory)) => format!(
+        (ErrorKind::NotFound, Some(directory)) if !directory.is_dir() => format!(
             "{shown} cannot be made: the directory {} does not exist; make it first, or give another place",
             directory.display()
         ),
@@ -141,6 +141,7 @@ mod tests {
     fn what_is_in_the_way_is_told_with_what_to_do() {
         let told = |file: &str, kind: ErrorKind| cannot_make(Path::new(file), &Error::from(kind));
         assert!(told("/no/such/file", ErrorKind::NotFound).contains("directory /no/such does not exist"));
+        assert!(told("/proc/file", ErrorKind::NotFound).contains("may write to"), "the directory is there");
         assert!(told("file", ErrorKind::AlreadyExists).contains("exists already"));
         assert!(told("/file", ErrorKind::PermissionDenied).contains("may write to"));
     }

@@ -8,6 +8,7 @@ use super::consents;
 use super::prelude::*;
 use offerd_admin::erasing::ErasureLine;
 use offerd_admin::persons::{OptOutChange, PersonOrder};
+use offerd_admin::tokens::{Holder, ListedToken};
 use offerd_insight::persons::request::{FoundLead, Receipt, typed, typed_before};
 use offerd_model::{SuppressionDigest, SuppressionKind};
 
@@ -141,9 +142,13 @@ pub async fn run(settings: &Settings, command: PersonCommand) -> Result<(), Comm
 async fn find(admin: &AdminClient, order: &PersonOrder, json: bool) -> Result<(), CommandError> {
     let looked_up = admin.post("/persons/find", order);
     let found: Vec<FoundLead> = progress::during("looking them up", looked_up).await?;
+    let tokens = match json || found.is_empty() {
+        true => Vec::new(),
+        false => admin.ask::<Vec<ListedToken>>(Method::GET, "/tokens").await?,
+    };
     Ok(page::show(&found, json, || match found.is_empty() {
         true => page::print(NOBODY),
-        false => page::print_sheet(&sheet(&found)),
+        false => page::print_sheet(&sheet(&found, &tokens)),
     })?)
 }
 
@@ -235,13 +240,18 @@ impl SuppressionSubject {
     }
 }
 
-fn sheet(found: &[FoundLead]) -> Sheet {
+fn sheet(found: &[FoundLead], tokens: &[ListedToken]) -> Sheet {
+    // A company whose tokens are all revoked has only its uuid.
+    let company = |uuid: Uuid| match tokens.iter().find(|token| token.company_uuid == Some(uuid)) {
+        Some(ListedToken { holder: Holder::Company(name), .. }) => name.clone(),
+        _ => uuid.to_string(),
+    };
     sheet!(found, lead => {
         let asks_for: Vec<&str> = lead.product_types.iter().map(|one| one.as_str()).collect();
         "lead" => lead.lead_uuid.to_string(),
         "made": Time => lead.created_at.millis(),
         "asks for" => if asks_for.is_empty() { "all".to_owned() } else { asks_for.join(", ") },
-        "company" => lead.company_uuid.to_string(),
+        "company" => company(lead.company_uuid),
         "" => lead.test.then_some("test"),
     })
 }

@@ -199,6 +199,8 @@ async fn with_them_and_another(far: &FarSide) -> (Daemon, [String; 2]) {
 async fn of_who_was_erased_no_command_page_or_file_tells_and_the_audit_holds() {
     let far = FarSide::start(|_| offers()).await;
     let (daemon, [table, lead]) = with_them_and_another(&far).await;
+    let found = daemon.command(&["person", "find", "--email", ONLY_THEIRS[2]]);
+    assert!(String::from_utf8_lossy(&found.stdout).contains("Sandbox"), "{found:?}");
     let reason = ["--reason", "letter 4711"];
     let commands: Vec<Vec<&str>> = vec![
         [&["person", "export", "--email", ONLY_THEIRS[2]], &reason[..]].concat(),

@@ -126,10 +126,8 @@ impl AdminClient {
         let Some(running) = RunFile::read(&settings.store.path)? else { return Ok(None) };
         let client = Self::of_listener(running.admin, running.admin_key, settings)?;
         // A run file without a daemon is left over from a killed one.
-        match timeout(PATIENCE, client.fetch(Method::GET, "/tokens", Vec::new())).await {
-            Err(_) => Err(no_answer::silent(&client.base)),
-            Ok(answer) => Ok(answer.is_ok_and(|head| is_of_daemon(head.status())).then_some(client)),
-        }
+        let answer = client.patiently(client.fetch(Method::GET, "/tokens", Vec::new())).await?;
+        Ok(answer.is_ok_and(|head| is_of_daemon(head.status())).then_some(client))
     }
 
     /// A client of one of the daemon's listeners. It sends `token` with each call and trusts the certificates

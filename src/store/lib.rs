@@ -700,7 +700,7 @@ impl Store {
     /// returns `Ok`, the store opens with the new key only; after a crash before that, with one of the two.
     /// Refused while other nodes are alive: they would have the old key.
     pub fn exchange_master_key(&self, new: MasterKey) -> Result<(), SealingError> {
-        if let Backing::Database(database, _) = &self.shared.backing {
+        if let Some((database, _)) = &self.shared.database {
             let others = postgres::others(database)?;
             if !others.is_empty() {
                 return Err(SealingError::OthersAlive(others));

@@ -162,7 +162,7 @@ mod tests {
         told.book = NodeStatus::fingerprint_of(&book);
         let node = |told: &NodeStatus| {
             let told = Some(told.clone());
-            let view = json!({ "id": Uuid::nil(), "leads": true, "isThis": true });
+            let view = json!({ "id": Uuid::nil(), "leader": true, "isThis": true });
             let view = NodeView { told, ..serde_json::from_value(view).unwrap() };
             Some(NodeList { shared: true, nodes: vec![view], warnings: Vec::new() })
         };

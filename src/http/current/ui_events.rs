@@ -13,7 +13,9 @@ use offerd_base::telemetry::metrics::OFFER_DISPLAYS_CUT;
 use offerd_engine::records::public_ids::place;
 use offerd_engine::records::shown::{DisplayedOffer, Unknown};
 use offerd_engine::records::{shown, writing};
-use offerd_model::{KnownKeys, OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew, Timestamp};
+use offerd_model::{
+    KnownKeys, OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew, Timestamp, UnreadableBody,
+};
 use offerd_store::{Commit, CommitError, Tree, codec};
 use offerd_web::Params;
 
@@ -27,7 +29,7 @@ const PIXEL: &[u8] =
 
 /// Records the start of a session.
 pub async fn init_session(mut context: Context<ApiState>) -> Answer {
-    let new = bodies::noun(&mut context, &SESSION_INIT, SessionInitNew::read).await.map_err(bad)?;
+    let new = read(&mut context, &SESSION_INIT, SessionInitNew::read).await?;
     let created_by = context.caller()?.company;
     let session_uuid = new.session_uuid.unwrap_or_else(ids::random);
     let make = |id| SessionInit { id, uuid: ids::random(), session_uuid, created_at: now(), created_by };
@@ -37,7 +39,7 @@ pub async fn init_session(mut context: Context<ApiState>) -> Answer {
 
 /// Records the display of an offer.
 pub async fn display_offer(mut context: Context<ApiState>) -> Answer {
-    let new = bodies::noun(&mut context, &OFFER_DISPLAY, OfferDisplayNew::read).await.map_err(bad)?;
+    let new = read(&mut context, &OFFER_DISPLAY, OfferDisplayNew::read).await?;
     let viewer = context.caller()?.viewer();
     let shown =
         DisplayedOffer { lead: new.lead_uuid, rate_table: new.rate_table_uuid, offer: new.offer_uuid };
@@ -151,9 +153,15 @@ async fn write<R: Serialize>(
     }
 }
 
-/// Every fault of the body is a 400 here.
-fn bad(failure: Failure) -> Failure {
-    failure.with_status(StatusCode::BAD_REQUEST)
+/// Every fault of a body that was received whole is a 400 here.
+async fn read<T>(
+    context: &mut Context<ApiState>,
+    known: &KnownKeys,
+    as_noun: fn(&[u8]) -> Result<T, UnreadableBody>,
+) -> Result<T, Failure> {
+    let body = bodies::body(context).await?;
+    let read = bodies::read(&context.request, known, &body, as_noun);
+    read.map_err(|failure| failure.with_status(StatusCode::BAD_REQUEST))
 }
 
 fn names_nothing(unknown: Unknown, shown: DisplayedOffer) -> ApiError {

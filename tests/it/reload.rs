@@ -32,7 +32,9 @@ async fn savings_offers(daemon: &Daemon) -> usize {
 async fn new_leads_meet_the_changed_files_and_the_report_says_what_changed() {
     let daemon = Daemon::with_partners(prompt_partners(2)).start().await;
     assert_eq!(savings_offers(&daemon).await, 2);
-    assert!(reload(&daemon).starts_with("reloaded; nothing has changed\n2 partners, 2 offers, partner files "));
+    assert!(
+        reload(&daemon).starts_with("reloaded; nothing has changed\n2 partners, 2 offers, partner files ")
+    );
 
     std::fs::remove_file(daemon.partners().join("prompt_0.toml")).unwrap();
     let slower = partner("prompt_1").savings("").replaced("\"10s\"", "\"9s\"");

@@ -299,6 +299,27 @@ mod tests {
         }
     }
 
+    /// The compiler computes with constants, which may make gigabytes of a line.
+    #[test]
+    fn a_repeated_text_is_refused_before_it_is_made() {
+        let begun = std::time::Instant::now();
+        let many = vec!["'x'*100000000"; 40].join(" ~ ");
+        let words = "adds or multiplies a text";
+        for text in
+            [many.clone(), format!("[{many}]"), format!("({many}) ~ 1"), "('x' ~ 'x')*200000000".into()]
+        {
+            assert!(Expression::compile(&text).unwrap_err().starts_with(words), "{text:.40}");
+            let template = format!("<a>{{{{ {text} }}}}</a>");
+            assert!(TextTemplate::compile(&template, AutoEscape::Html).unwrap_err().starts_with(words));
+        }
+        assert!(begun.elapsed().as_secs() < 10);
+        let fault = Expression::compile("2 * * 'x'").unwrap_err();
+        assert!(fault.contains("unexpected `*`"), "{fault}");
+        let context = Value::from(Serde(json!({"words": [6, 7]})));
+        let value = Expression::compile("2 * 3 * words[1]").unwrap().run(&context).unwrap();
+        assert_eq!(value, Value::from(42));
+    }
+
     #[test]
     fn what_is_usual_is_as_in_jinja() {
         let context =

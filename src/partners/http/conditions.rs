@@ -107,6 +107,21 @@ pub(super) fn bounded(text: &str, tags: Vec<Tag<'_>>) -> String {
     Marking { is_bound: true, ..Marking::of(text) }.tags(tags).marked()
 }
 
+/// A mapping with divisions in place of products: as valid, but the compiler makes no long texts of it, which
+/// it would before a bound is marked.
+pub(super) fn without_products(text: &str, tags: &[Tag<'_>]) -> String {
+    let mut text = text.to_owned();
+    for (_, tokens) in tags {
+        for pair in tokens.windows(2) {
+            // `*more` is an argument.
+            if pair[1].1 == "*" && !["(", ","].contains(&pair[0].1) {
+                text.replace_range(pair[1].0..pair[1].0 + 1, "/");
+            }
+        }
+    }
+    text
+}
+
 /// An expression with its conditions marked.
 pub(super) fn marked(expression: &str) -> String {
     Marking::of(expression).tags(vec![("{{", tokens(expression, 0, None).0)]).marked()

@@ -18,6 +18,7 @@ use super::parsed::Parsed;
 use super::source::{Given, HttpSource};
 use super::step::CallStep;
 use super::truth::{plain, truth_of};
+use super::work;
 
 /// Progress of an ask through its calls. Not `Debug`, since it holds values that partners answered.
 #[derive(Clone, Default)]
@@ -183,7 +184,7 @@ impl HttpSource {
                 Err(absent) => return Ok(NextCall::Ended(received.lacking(absent, &step.body, ""))),
             }
         }
-        let context = self.context(given, exchange);
+        let context = work::of_request(self.context(given, exchange));
         for (nth, step) in self.steps.iter().enumerate().skip(exchange.step + 1) {
             let wanted = step.when.as_ref().map(|when| when.holds(&context)).transpose()?;
             if wanted.unwrap_or(true) {

@@ -5,6 +5,7 @@ use std::error::Error as _;
 
 use minijinja::{Error, ErrorKind};
 
+use super::expression::FUEL;
 use super::signing::has_no_value;
 
 /// The name of a compiled template in its environment.
@@ -58,12 +59,14 @@ impl MappingError {
             _ => String::new(),
         };
         let detail = match words {
+            _ if error.kind() == ErrorKind::OutOfFuel => format!("takes more than {FUEL} instructions"),
             "" => error.kind().to_string(),
             words if is_ours => words.to_owned(),
             words => format!("{}: {words}", error.kind()),
         };
         // Jinja's words are free of values only where they name the kinds.
-        let has_no_value = is_ours || words.starts_with("tried to use ");
+        let has_no_value =
+            is_ours || words.starts_with("tried to use ") || error.kind() == ErrorKind::OutOfFuel;
         let cause = if has_no_value { detail.clone() } else { error.kind().to_string() };
         Self {
             key: key.to_owned(),

@@ -7,17 +7,20 @@ use std::time::Duration;
 use hyper::Method;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName};
 use minijinja::AutoEscape;
+use minijinja::value::Value as Mapped;
 use serde_json::Value;
 
 use super::answer_mapping::AnswerMapping;
 use super::auth::NO_USER;
 use super::declared::{self, ClientAuth, Empty, Http};
 use super::expression::{Expression, TextTemplate, text as text_of};
+use super::mapping_error::MappingError;
 use super::names::ExpressionPlace::{self, Answer, Callback, Header, Inner, Request, Token};
 use super::names::{self, KnownNames, no_mapping};
 use super::places::MappingLines;
 use super::source::{Auth, ClientProof};
 use super::step::{BodyMapping, CallStep, Fields, JsonMapping, PollingRule};
+use super::work::{self, TOO_MUCH_OF_REQUEST};
 use super::{document, fixed, specimen};
 use crate::base_url::is_absolute_url;
 use crate::check::checker::PartnerFileChecker;
@@ -275,6 +278,7 @@ impl Mappings<'_, '_> {
         let mut template = self.compiled(key, TextTemplate::compile(text, escape))?;
         template.key = self.whole(key);
         self.names(key, text, template.variables(), Request);
+        self.is_cheap(key, |sample| template.run(sample).err());
         if let Some(fault) = fixed::fault_of_template(text) {
             self.check.at(key, fault);
         }
@@ -287,6 +291,9 @@ impl Mappings<'_, '_> {
         let mut expression = self.compiled(key, compile(text))?;
         expression.key = self.whole(key);
         self.names(key, text, expression.variables(), stage);
+        if matches!(stage, Request | Header | Token) {
+            self.is_cheap(key, |sample| expression.run(sample).err());
+        }
         if let Some(fault) = names::never_equal(text).or_else(|| fixed::fault(text, key, is_verdict)) {
             self.check.at(key, fault);
         }
@@ -295,6 +302,14 @@ impl Mappings<'_, '_> {
             self.check.at(key, "is the same for every answer: use `response`, `status` or `header`");
         }
         Some(expression)
+    }
+
+    /// Checks that the mapping of a request is not too much work even for a sample lead.
+    fn is_cheap(&mut self, key: &str, failed: impl Fn(&Mapped) -> Option<MappingError>) {
+        let error = failed(&work::of_request(specimen::context_with(self.secrets)));
+        if let Some(error) = error.filter(|error| error.cause.starts_with(TOO_MUCH_OF_REQUEST)) {
+            self.check.at(key, error.cause);
+        }
     }
 
     /// The text that a mapping makes of a complete lead; empty if it makes none.

@@ -16,7 +16,7 @@ use super::mapping_error::MappingResult;
 use super::places::MappingLines;
 use super::secret::{Secret, Secrets};
 use super::step::CallStep;
-use super::work::Meter;
+use super::work::{self, Meter};
 use crate::Facts;
 use offerd_base::ids;
 use offerd_model::Timestamp;
@@ -69,6 +69,7 @@ impl HttpSource {
 
     /// The variables of requests.
     pub(super) fn secret_context(&self, secrets: Secrets, nonce: Uuid, context: Mapped) -> Mapped {
+        let context = work::of_request(context);
         minijinja::context! { secret => self.revealed(secrets), nonce => nonce.to_string(), ..context }
     }
 

@@ -11,7 +11,8 @@ use uuid::Uuid;
 
 use super::expression::Expression;
 use super::{
-    AnswerReading, Answered, AskContext, Given, MappingError, NextCall, PartnerExchange, Received, Secrets,
+    AnswerReading, Answered, AskContext, Given, HttpRequest, MappingError, NextCall, PartnerExchange,
+    Received, Secrets,
 };
 use crate::{Book, Facts};
 use offerd_model::{CreditBands, Lead};
@@ -644,6 +645,30 @@ fn an_outage_that_would_count_as_declines_is_remarked() {
     }
 }
 
+/// The request for an empty lead.
+fn requested(book: &Book) -> Result<Option<HttpRequest>, MappingError> {
+    let lead = Lead::default();
+    let now = Utc.with_ymd_and_hms(2026, 11, 21, 12, 0, 0).unwrap();
+    let facts = Facts::new(&lead, now, CreditBands::Current);
+    let asked = AskContext { lead: Uuid::nil(), rate_table: Uuid::nil(), test: false, now };
+    let source = book.seats()[0].http.as_ref().unwrap();
+    source.request(&PartnerExchange::default(), &Given::of(&facts, &asked), Secrets::Masked)
+}
+
+/// It is made on the thread that asks, which others wait for.
+#[test]
+fn the_mappings_of_a_request_are_bounded_together() {
+    let too_much = "takes too many steps: the mappings of one request may visit 50000 values";
+    let doubled = "{% set a=[a,a] %}".repeat(60);
+    let found = fault(&format!("xml='''<a>{{% set a=[1,2] %}}{doubled}{{{{ a|tojson }}}}</a>'''"));
+    assert!(found.contains(&format!("http.xml` {too_much}")), "{found}");
+    let field = "\"range(9000)|list|tojson|sha256|hex\"";
+    let asked = |fields: &str| requested(&load(&format!("json = {{ {fields} }}\n{ANSWER}")).unwrap());
+    assert!(asked(&format!("a = {field}")).is_ok());
+    let failed = asked(&format!("a = {field}, b = {field}, c = {field}, d = {field}")).err().unwrap();
+    assert!(failed.key.starts_with("json.") && failed.cause.starts_with(too_much), "{failed}");
+}
+
 /// As XML and JSON write them, and not as Python does.
 #[test]
 fn yes_no_and_nothing_are_sent_in_the_words_of_the_web() {
@@ -654,14 +679,7 @@ fn yes_no_and_nothing_are_sent_in_the_words_of_the_web() {
         ("json = { a = 'test', b = 'none' }", "", r#"{"a":false,"b":null}"#),
     ] {
         let offers = "answer = { offers = 'response.R', offer = { interest_rate = 'offer.Note' } }";
-        let book = load(&format!("{http}\n{offers}")).unwrap();
-        let lead = Lead::default();
-        let now = Utc.with_ymd_and_hms(2026, 11, 21, 12, 0, 0).unwrap();
-        let facts = Facts::new(&lead, now, CreditBands::Current);
-        let asked = AskContext { lead: Uuid::nil(), rate_table: Uuid::nil(), test: false, now };
-        let source = book.seats()[0].http.as_ref().unwrap();
-        let given = Given::of(&facts, &asked);
-        let request = source.request(&PartnerExchange::default(), &given, Secrets::Masked);
+        let request = requested(&load(&format!("{http}\n{offers}")).unwrap());
         let request = request.unwrap_or_else(|error| panic!("{error}")).unwrap();
         assert_eq!(request.url.split_once('?').map_or("", |(_, query)| query), query, "{http}");
         assert_eq!(String::from_utf8_lossy(&request.body), body, "{http}");

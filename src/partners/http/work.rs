@@ -12,8 +12,12 @@ use super::mapping_error::own_words;
 /// Maximum size of a text made by a mapping, bytes.
 pub(super) const TEXT_BYTES: usize = 1024 * 1024;
 
-/// Values that the mappings of one answer may visit, or else those of one request.
+/// Values that the mappings of one answer may visit.
 const STEPS: u64 = 2_000_000;
+
+/// Values that the mappings of one request may visit: a few milliseconds, since they run on the thread that
+/// asks.
+const STEPS_OF_REQUEST: u64 = 50_000;
 
 /// Bytes of a text that count as one value.
 const BYTES_A_STEP: usize = 16;
@@ -26,6 +30,9 @@ const METER: &str = "steps_left";
 
 const TOO_MUCH: &str = "takes too many steps: the mappings of one answer may visit 2000000 values, each as \
     often as it is visited";
+
+pub(super) const TOO_MUCH_OF_REQUEST: &str = "takes too many steps: the mappings of one request may visit 50000 \
+    values, each as often as it is visited";
 
 const TOO_LATE: &str = "was stopped at the deadline of the ask";
 
@@ -71,29 +78,49 @@ pub(super) fn payer(filter: &str, argument: &str) -> Option<&'static str> {
     }
 }
 
-/// What is left for the mappings of one answer.
+/// What is left for the mappings of one answer or one request.
 #[derive(Debug)]
 pub(super) struct Meter {
     steps: AtomicU64,
     until: Option<Instant>,
+    too_much: &'static str,
 }
 
 impl Object for Meter {}
 
 impl Meter {
     pub(super) fn new(until: Option<Instant>) -> Self {
-        Self { steps: AtomicU64::new(STEPS), until }
+        Self { steps: AtomicU64::new(STEPS), until, too_much: TOO_MUCH }
+    }
+
+    fn of_request() -> Self {
+        Self { steps: AtomicU64::new(STEPS_OF_REQUEST), until: None, too_much: TOO_MUCH_OF_REQUEST }
     }
 
     fn charge(&self, steps: u64) -> Result<(), Error> {
         let left = self.steps.load(Ordering::Relaxed).saturating_sub(steps);
         self.steps.store(left, Ordering::Relaxed);
         match self.until {
-            _ if left == 0 => Err(own_words(TOO_MUCH)),
+            _ if left == 0 => Err(own_words(self.too_much)),
             Some(until) if Instant::now() >= until => Err(own_words(TOO_LATE)),
             _ => Ok(()),
         }
     }
+
+    /// Pays for all values within a value, of which it visits no more than it can pay.
+    fn weigh(&self, value: &Value) -> Result<usize, Error> {
+        let (mut values, mut left) = (self.steps.load(Ordering::Relaxed), TEXT_BYTES);
+        let before = values;
+        let visited = visit(value, DEPTH, &mut values, &mut left);
+        let bytes = TEXT_BYTES - left;
+        self.charge(before - values + (bytes / BYTES_A_STEP) as u64)?;
+        visited.map(|()| bytes)
+    }
+}
+
+/// A context with the meter of one request.
+pub(super) fn of_request(context: Value) -> Value {
+    minijinja::context! { steps_left => Value::from_object(Meter::of_request()), ..context }
 }
 
 /// Pays for a run in this context.
@@ -106,15 +133,18 @@ pub(super) fn charge_run(context: &Value) -> Result<(), Error> {
 pub(super) fn charge_figure(context: &Value, figure: &Value) -> Result<(), Error> {
     let meter = context.get_attr(METER).ok().filter(|_| size(figure) > 0);
     let meter = meter.as_ref().and_then(Value::downcast_object_ref::<Meter>);
-    meter.map_or(Ok(()), |meter| weighed(figure, |steps| meter.charge(steps)).map(drop))
+    meter.map_or(Ok(()), |meter| meter.weigh(figure).map(drop))
 }
 
 /// Pays for so many values.
 pub(super) fn charge(state: &mut State, values: usize) -> Result<(), Error> {
-    let steps = values as u64 + 1;
+    metered(state, |meter| meter.charge(values as u64 + 1))
+}
+
+fn metered<T>(state: &mut State, pay: impl FnOnce(&Meter) -> T) -> T {
     match state.lookup(METER).as_ref().and_then(Value::downcast_object_ref::<Meter>) {
-        Some(meter) => meter.charge(steps),
-        None => state.get_or_insert_extension_with(|| Meter::new(None)).charge(steps),
+        Some(meter) => pay(meter),
+        None => pay(state.get_or_insert_extension_with(|| Meter::new(None))),
     }
 }
 
@@ -125,21 +155,14 @@ pub(super) fn size(value: &Value) -> usize {
 
 /// Pays for all values within a value. Its bytes and values together are bounded.
 pub(super) fn weigh(state: &mut State, value: &Value) -> Result<usize, Error> {
-    weighed(value, |steps| charge(state, steps as usize))
+    metered(state, |meter| meter.weigh(value))
 }
 
-fn weighed(value: &Value, mut pay: impl FnMut(u64) -> Result<(), Error>) -> Result<usize, Error> {
-    let (mut values, mut left) = (0, TEXT_BYTES);
-    let visited = visit(value, DEPTH, &mut values, &mut left);
-    let bytes = TEXT_BYTES - left;
-    pay((values + bytes / BYTES_A_STEP) as u64)?;
-    visited.map(|()| bytes)
-}
-
-fn visit(value: &Value, depth: usize, values: &mut usize, left: &mut usize) -> Result<(), Error> {
+/// Visits at most so many `values`, and `left` bytes.
+fn visit(value: &Value, depth: usize, values: &mut u64, left: &mut usize) -> Result<(), Error> {
     let bytes = value.as_str().map_or(1, |text| text.len().max(1));
     *left = left.checked_sub(bytes).ok_or_else(too_long)?;
-    *values += 1;
+    *values = values.checked_sub(1).ok_or_else(too_long)?;
     let inner = match value.kind() {
         ValueKind::Seq | ValueKind::Iterable | ValueKind::Map => value.try_iter(),
         _ => return Ok(()),

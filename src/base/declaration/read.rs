@@ -14,6 +14,9 @@ use super::source::{Source, quoted};
 /// Most passes over a table; later faults are not reported.
 const MOST_READINGS: usize = 1000;
 
+/// Most values that all passes visit; a large table has fewer passes.
+const MOST_VISITS: usize = 20_000_000;
+
 const STAND_INS: usize = 10;
 
 /// Separates the faults of one value in a serde error.
@@ -71,7 +74,7 @@ pub fn read_table<T: DeserializeOwned>(table: toml::Table, defaults: &toml::Tabl
     let mut faults: BTreeMap<String, String> = BTreeMap::new();
     let mut tried: BTreeMap<String, usize> = BTreeMap::new();
     let mut misspelt: BTreeSet<String> = BTreeSet::new();
-    for _ in 0..MOST_READINGS {
+    for _ in 0..most_readings(&table) {
         let error = match serde_path_to_error::deserialize::<_, T>(table.clone()) {
             Ok(value) => return TableReading::of(Some(value), faults, &misspelt),
             Err(error) => error,
@@ -103,6 +106,19 @@ pub fn read_table<T: DeserializeOwned>(table: toml::Table, defaults: &toml::Tabl
         }
     }
     TableReading::of(None, faults, &misspelt)
+}
+
+fn most_readings(table: &toml::Value) -> usize {
+    (MOST_VISITS / values(table)).clamp(1, MOST_READINGS)
+}
+
+/// Number of values, with all within.
+fn values(value: &toml::Value) -> usize {
+    1 + match value {
+        toml::Value::Table(table) => table.values().map(values).sum(),
+        toml::Value::Array(elements) => elements.iter().map(values).sum(),
+        _ => 0,
+    }
 }
 
 /// Whether values at a place must not be quoted.
@@ -406,6 +422,15 @@ mod tests {
                 "shop.toml:5: `shelves[2].height` is missing",
             ]
         );
+    }
+
+    #[test]
+    fn a_large_table_is_read_less_often() {
+        let readings = |count: usize| {
+            let table = (0..count).map(|nth| (nth.to_string(), toml::Value::Array(vec![1.into()])));
+            most_readings(&toml::Value::Table(table.collect()))
+        };
+        assert_eq!([0, 1_000, 100_000].map(readings), [1000, 1000, 99]);
     }
 
     #[test]

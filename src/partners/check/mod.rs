@@ -223,6 +223,12 @@ impl PartnerFileChecker<'_> {
     /// The offers of a seat, each under the seat's rule.
     fn offers(&mut self, shared: CatalogSeat<'_>, product: &Product) -> Vec<CatalogOffer> {
         let is_priced = product.http.is_none();
+        // Counted before terms are expanded, which takes memory for each.
+        let count: usize = product.offers.iter().map(|offer| offer.terms.len().max(1)).sum();
+        if count > MAX_OFFERS {
+            self.at("offers", format!("must be at most {MAX_OFFERS}, terms counted, got {count}"));
+            return Vec::new();
+        }
         let mut offers = Vec::new();
         let mut keys = BTreeSet::new();
         for (nth, offer) in product.offers.iter().enumerate() {
@@ -243,9 +249,6 @@ impl PartnerFileChecker<'_> {
         }
         if product.offers.is_empty() && own.is_none() {
             self.at("offers", "must have at least one offer, or `http.answer.own`");
-        }
-        if offers.len() > MAX_OFFERS {
-            self.at("offers", format!("must be at most {MAX_OFFERS}, terms counted, got {}", offers.len()));
         }
         offers
     }

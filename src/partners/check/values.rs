@@ -255,6 +255,11 @@ bands = [{ rate = 8.9 }]
         for (part, other, fault) in [
             ("terms = [36]", "terms = [36, 60, 36]", "36 appears twice"),
             ("terms = [36]", "terms = []", "must not be empty"),
+            (
+                "terms = [36]",
+                &format!("terms = {:?}", Vec::from_iter(1..=100_001)),
+                "must be at most 100000, terms counted, got 100001",
+            ),
             ("terms = [36]", "", "is missing"),
             (
                 "terms = [36]",

@@ -58,6 +58,17 @@ pub struct Judgement {
     pub cause: Option<String>,
 }
 
+impl Judgement {
+    /// Adds the last failure of a call to the cause, if the seat's asks fail or time out.
+    pub fn add_last_failure(&mut self, last: Option<&str>) {
+        let fails = matches!(self.health, Health::Failing | Health::Slow | Health::Silent);
+        if let (true, Some(cause), Some(last)) = (fails, &mut self.cause, last) {
+            cause.push_str("; last: ");
+            cause.push_str(last);
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct CountedPeriod {
     pub(super) counts: EndingCounts,

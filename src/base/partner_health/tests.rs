@@ -106,6 +106,19 @@ fn half_the_asks_failing_is_seen_within_a_hundred_seconds() {
 }
 
 #[test]
+fn what_fails_is_told_with_its_last_failure() {
+    let judged = |health, cause: Option<&str>| {
+        let mut judged = Judgement { health, cause: cause.map(str::to_owned) };
+        judged.add_last_failure(Some("the answer has status 401"));
+        judged.cause
+    };
+    let told = Some("9 of 10 asks failed; last: the answer has status 401".to_owned());
+    assert_eq!(judged(Health::Failing, Some("9 of 10 asks failed")), told);
+    assert_eq!(judged(Health::DecliningMore, Some("declines")).as_deref(), Some("declines"));
+    assert_eq!(judged(Health::Healthy, None), None);
+}
+
+#[test]
 fn a_seat_that_has_just_begun_and_fails_half_its_asks_is_seen_too() {
     for seed in 0..10 {
         let seen = Seat::new(seed).asked(30.0, 3.0, Manner { fails: 0.5, ..WELL });

@@ -170,7 +170,9 @@ impl MatchingEngine {
             }
             let client = clients.of(seat);
             standing.undeclared_words = client.iter().flat_map(|client| client.words.counted()).collect();
-            let endpoint = client.map(|client| client.state()).filter(|endpoint| !endpoint.simulated);
+            let endpoint = client.map(|client| client.state());
+            let last = endpoint.as_ref().and_then(|endpoint| endpoint.last_failure.clone());
+            let endpoint = endpoint.filter(|endpoint| !endpoint.simulated);
             if let (State::Active, Some(endpoint)) = (standing.state, endpoint)
                 && let Some(since) = endpoint.ejected_since
             {
@@ -186,6 +188,10 @@ impl MatchingEngine {
                 // A seat at its cap may be asked again in the next minute.
                 _ => self.statistics.judgement(&seat.identity.key, seat.product_type),
             };
+            // An open breaker has it already.
+            if standing.breaker.is_none() {
+                standing.health.add_last_failure(last.as_deref());
+            }
         }
         standings
     }

@@ -111,8 +111,17 @@ impl SecretRedaction {
             URL_SAFE_NO_PAD.encode(text),
             const_hex::encode(text),
             const_hex::encode_upper(text),
+            text.to_ascii_lowercase(),
+            text.to_ascii_uppercase(),
             text.to_owned(),
         ]);
+        for behind in 0..3 {
+            let bytes = [&[0; 2][..behind], text.as_bytes()].concat();
+            // The letters that are of this text alone.
+            let own = [0, 2, 3][behind]..bytes.len() * 8 / 6;
+            let encoded = [STANDARD.encode(&bytes), URL_SAFE_NO_PAD.encode(&bytes)];
+            self.0.extend(encoded.map(|text| text[own.clone()].to_owned()));
+        }
     }
 
     /// Adds the values of a body whose names mark them as credentials, in JSON, XML or a form, even cut off,
@@ -256,6 +265,12 @@ mod tests {
             "73266372657420226b657922",
         ] {
             assert_eq!(withheld.out_of(&format!("<{written}>")), "<***>", "{written}");
+        }
+        assert_eq!(withheld.out_of("<S&CRET \"KEY\">"), "<***>");
+        for (before, after) in [("x", ""), ("xy", ""), ("xyz", "z"), ("x", "yz"), ("", "x")] {
+            let written = STANDARD.encode(format!("{before}s&cret \"key\"{after}"));
+            let kept = withheld.out_of(&written);
+            assert!(kept.contains("***") && kept.len() <= 12, "{written}: {kept}");
         }
         withheld.add("/\u{1f600}+key/");
         assert_eq!(withheld.out_of(r"<\/\ud83d\ude00+key\/>"), "<***>");

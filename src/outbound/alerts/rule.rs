@@ -121,8 +121,8 @@ pub const RULES: &[AlertRule] = &[
         "{partner} ({product_type}) is worse than usual: {value}", "a-partner-is-unwell") },
     rule("OfferdBreakerOpen", Ticket, minutes(5), Level(WIRE_BREAKER_STATE, "max by (instance, pool, endpoint) ($) == 2", |state, _, _| state > 1.5), &["pool", "endpoint"],
         "the breaker of {pool} ({endpoint}) is open: it blocks calls", "a-breaker-is-open"),
-    rule("OfferdLookupsFail", Ticket, minutes(5), Growth(WIRE_LOOKUPS, ("result", "stale"), minutes(5), 0.0), &[],
-        "look-ups of host names fail or hang; calls use old addresses, up to wire.lookup_stale", "name-servers-fail-or-hang"),
+    rule("OfferdLookupsFail", Ticket, minutes(5), Growth(WIRE_LOOKUPS, ("result", "!found"), minutes(5), 0.0), &[],
+        "look-ups of host names fail or hang; calls use old addresses, up to wire.lookup_stale, or fail", "name-servers-fail-or-hang"),
     rule("OfferdPartnerLimitUsedUp", Notice, minutes(1), Level(LIMIT_USED, r#"max by (instance, partner, product_type, limit) (${limit!="per_minute"}) >= 1"#, is_used_up), &["partner", "product_type", "limit"],
         "{partner} ({product_type}) has used up its {limit} limit", "a-limit-is-used-up"),
     rule("OfferdPostbacksLag", Ticket, minutes(5), Level(POSTBACK_LAG, "max by (instance, subscription) ($) > 900", |seconds, _, _| seconds > 900.0), &["subscription"],
@@ -203,6 +203,14 @@ groups:
           summary: "{{ $labels.instance }}: offerd does not answer"
           runbook: "/console/handbook/metrics#the-daemon-does-not-answer"
 "#;
+
+    /// Without an old address no look-up is stale.
+    #[test]
+    fn look_ups_that_fail_from_the_start_are_told() {
+        let rule = AlertRule::named("OfferdLookupsFail").unwrap();
+        let text = shipped(rule);
+        assert!(text.contains(r#"offerd_wire_lookups_total{result!="found"}"#), "{text}");
+    }
 
     /// `OFFERD_WRITE=1 cargo test --lib alerts::rule` writes it.
     #[test]

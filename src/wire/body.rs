@@ -1,11 +1,12 @@
 //! Reads bodies of answers under a size limit, and decodes their content codings.
 
+use std::error::Error;
 use std::io::{ErrorKind, Read};
 
 use brotli::Decompressor;
 use bytes::Bytes;
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
-use http_body_util::{BodyExt, Limited};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::HeaderMap;
 use hyper::body::{Body, Incoming};
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
@@ -31,10 +32,14 @@ pub(super) async fn whole(body: Incoming, head: &mut HeaderMap, most: usize) -> 
         return Err(FailedAttempt::sent(CallError::TransferCoding));
     }
     if body.size_hint().lower() > most as u64 {
-        return Err(FailedAttempt::sent(CallError::TooLarge));
+        return Err(FailedAttempt::sent(CallError::TooLarge { most }));
     }
     let collected = Limited::new(body, most).collect().await;
-    let bytes = collected.map_err(|error| FailedAttempt::of_body(&*error))?.to_bytes();
+    let failed = |error: Box<dyn Error + Send + Sync>| match error.is::<LengthLimitError>() {
+        true => FailedAttempt::sent(CallError::TooLarge { most }),
+        false => FailedAttempt::of_body(&*error),
+    };
+    let bytes = collected.map_err(failed)?.to_bytes();
     decode(codings, bytes, head, most).map_err(FailedAttempt::sent)
 }
 
@@ -119,7 +124,7 @@ impl Read for MissingEnd {
 fn read(decoder: impl Read, most: usize) -> Result<Bytes, CallError> {
     let mut bytes = Vec::new();
     match decoder.take(most as u64 + 1).read_to_end(&mut bytes) {
-        Ok(length) if length > most => Err(CallError::TooLarge),
+        Ok(length) if length > most => Err(CallError::TooLarge { most }),
         Ok(_) => Ok(bytes.into()),
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => Err(CallError::CutOff),
         Err(_) => Err(CallError::BrokenCoding),

@@ -4,8 +4,6 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-use http_body_util::LengthLimitError;
-
 use super::tls_fault::TlsFault;
 use offerd_base::declaration::HumanDuration;
 
@@ -34,7 +32,7 @@ pub enum CallError {
     )]
     ForbiddenAddress,
     /// The host has no address.
-    #[error("the host name has no address")]
+    #[error("the host name has no address: check its spelling, and /etc/resolv.conf")]
     Unresolved,
     /// Name servers did not answer in time.
     #[error(
@@ -53,7 +51,7 @@ pub enum CallError {
     )]
     NoLookupThread,
     /// No connection could be made.
-    #[error("no connection could be made")]
+    #[error("no connection could be made: the host is down, or a firewall is in between")]
     Connect,
     /// The TLS handshake failed.
     #[error("{_0}; {}", _0.remedy())]
@@ -75,8 +73,11 @@ pub enum CallError {
     #[error("the connection ended before the answer was complete")]
     Broken,
     /// The answer exceeds the size limit of the pool, compressed or decompressed.
-    #[error("the answer is longer than allowed")]
-    TooLarge,
+    #[error("the answer is longer than {most} bytes, which a partner's `wire.max_response_bytes` may raise")]
+    TooLarge {
+        /// The limit.
+        most: usize,
+    },
     /// The head of the answer is longer than is read.
     #[error("the head of the answer has more than {HEAD_LINES} lines, or more than {} KiB: the partner must send fewer or shorter headers", HEAD_BYTES / 1024)]
     HeadTooLarge,
@@ -175,7 +176,7 @@ impl CallError {
             Self::TimedOut { during: Phase::Body } => ("timed_out_body", FarSide),
             Self::SpeaksTls => ("speaks_tls", FarSide),
             Self::Broken => ("broken", FarSide),
-            Self::TooLarge => ("too_large", Answer),
+            Self::TooLarge { .. } => ("too_large", Answer),
             Self::HeadTooLarge => ("head_too_large", Answer),
             Self::Malformed => ("malformed", Answer),
             Self::BadStatusLine => ("bad_status_line", Answer),
@@ -253,9 +254,6 @@ pub fn cause(error: &(dyn Error + 'static)) -> Option<CallError> {
         }
         if let Some(tls) = error.downcast_ref::<rustls::Error>() {
             return Some(CallError::Tls(tls.into()));
-        }
-        if error.is::<LengthLimitError>() {
-            return Some(CallError::TooLarge);
         }
         let hyper = error.downcast_ref::<hyper::Error>()?;
         hyper.is_parse().then(|| of_head(hyper))

@@ -348,7 +348,8 @@ async fn a_partner_with_as_many_calls_as_it_may_have_names_the_key_to_raise() {
     let table = submitted(&daemon, LEAD).await;
     let explained = explained(&daemon, uuid(&table, "uuid"));
     let slow = seat(&explained, "slow");
-    let cause = "as many calls are in flight as `wire.concurrency` allows (1): raise it";
+    let cause =
+        "as many calls are in flight as `wire.concurrency` allows (1): the partner stalls, or raise it";
     assert_eq!((&slow["why"], &slow["cause"]), (&json!("kept_out"), &json!(cause)));
 }
 

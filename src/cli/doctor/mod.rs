@@ -153,7 +153,7 @@ fn summary(findings: &[Finding]) -> String {
         (wrong, _) => {
             let are = if wrong == 1 { "is" } else { "are" };
             let things = page::counted(wrong, "thing");
-            format!("{things} {are} wrong; the daemon would not start, or would not work fully")
+            format!("{things} {are} wrong; the daemon does not work fully, or its next start fails")
         }
     }
 }

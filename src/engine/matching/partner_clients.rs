@@ -327,7 +327,7 @@ impl PartnerClient {
                 AskError::KeptOut(format!("the breaker is {}", self.state().description()))
             }
             CallError::Busy => AskError::KeptOut(format!(
-                "as many calls are in flight as `wire.concurrency` allows ({}): raise it",
+                "as many calls are in flight as `wire.concurrency` allows ({}): the partner stalls, or raise it",
                 self.wired.rules.concurrency
             )),
             error => AskError::Call(error),

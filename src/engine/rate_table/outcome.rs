@@ -47,6 +47,10 @@ impl Cause {
         if words.len() > MOST_BYTES {
             let ends = 0..=MOST_BYTES - '…'.len_utf8();
             words.truncate(ends.rev().find(|end| words.is_char_boundary(*end)).unwrap_or(0));
+            // Half a setting's name is no advice.
+            if let Some(space) = words.rfind(' ').filter(|space| *space > MOST_BYTES / 2) {
+                words.truncate(space + 1);
+            }
             words.push('…');
         }
         Self(words)
@@ -227,5 +231,7 @@ mod tests {
             assert!(cut.0.len() <= MOST_BYTES && cut.0.len() > MOST_BYTES - 8, "{cut}");
             assert!(cut.0.ends_with('…') && cut.0.starts_with(letter));
         }
+        let cut = Cause::new(format!("{} `wire.authorities`", "x".repeat(MOST_BYTES - 10)));
+        assert_eq!(cut.0, format!("{} …", "x".repeat(MOST_BYTES - 10)));
     }
 }

@@ -227,7 +227,7 @@ table! {
         http2: bool => optional,
         /// Whether to request compressed answers; they are accepted in any case.
         gzip: bool => optional,
-        /// Maximum size of an answer in bytes, uncompressed.
+        /// Maximum size of an answer in bytes, uncompressed; 262144 when absent.
         max_response_bytes: usize = count(1024, 16 * 1024 * 1024) => or(256 * 1024),
         /// Host names and addresses that may resolve to private networks.
         allow_addresses: Vec<String> => optional,

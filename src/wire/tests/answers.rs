@@ -134,7 +134,7 @@ async fn a_body_beyond_the_cap_is_too_large_whether_announced_or_not() {
     for answer in [announced, chunked, endless] {
         let server = Server::always(answer).await;
         let endpoint = endpoint(PoolRules { max_response_bytes: 100, ..near() });
-        assert_eq!(send(&endpoint, server.url()).await.unwrap_err(), CallError::TooLarge);
+        assert_eq!(send(&endpoint, server.url()).await.unwrap_err(), CallError::TooLarge { most: 100 });
     }
     let server = Server::always(answer("200 OK", &"x".repeat(100))).await;
     let endpoint = endpoint(PoolRules { max_response_bytes: 100, ..near() });
@@ -253,7 +253,7 @@ async fn a_gzip_bomb_is_too_large() {
     assert!(bomb.len() < 128 * 1024, "{}", bomb.len());
     let server = Server::always(bomb).await;
     let endpoint = endpoint(PoolRules { gzip: true, max_response_bytes: 128 * 1024, ..near() });
-    assert_eq!(send(&endpoint, server.url()).await.unwrap_err(), CallError::TooLarge);
+    assert_eq!(send(&endpoint, server.url()).await.unwrap_err(), CallError::TooLarge { most: 128 * 1024 });
 }
 
 /// A server may choose any coding if the request names none (RFC 9110, 12.5.3).

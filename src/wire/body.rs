@@ -2,9 +2,10 @@
 
 use std::error::Error;
 use std::io::{ErrorKind, Read};
+use std::sync::Arc;
 
 use brotli::Decompressor;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::HeaderMap;
@@ -12,6 +13,7 @@ use hyper::body::{Body, Incoming};
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
 
 use super::error::{CallError, FailedAttempt};
+use super::room::AnswerRoom;
 
 const CODINGS_MAX: usize = 2;
 
@@ -25,8 +27,13 @@ enum Coding {
     Brotli,
 }
 
-/// Reads and decodes the whole body, of at most `most` bytes both encoded and decoded. Adapts the headers.
-pub(super) async fn whole(body: Incoming, head: &mut HeaderMap, most: usize) -> Result<Bytes, FailedAttempt> {
+/// Reads and decodes the whole body, of at most `most` bytes both encoded and decoded, for which there must be
+/// room. Adapts the headers.
+pub(super) async fn whole(
+    body: Incoming,
+    head: &mut HeaderMap,
+    (most, room): (usize, &Arc<AnswerRoom>),
+) -> Result<Bytes, FailedAttempt> {
     let codings = codings(head).map_err(FailedAttempt::sent)?;
     if body.size_hint().exact().is_none() && is_transfer_coded(head) {
         return Err(FailedAttempt::sent(CallError::TransferCoding));
@@ -34,13 +41,21 @@ pub(super) async fn whole(body: Incoming, head: &mut HeaderMap, most: usize) -> 
     if body.size_hint().lower() > most as u64 {
         return Err(FailedAttempt::sent(CallError::TooLarge { most }));
     }
-    let collected = Limited::new(body, most).collect().await;
+    let (mut body, mut held, mut bytes) = (Limited::new(body, most), room.answer(), BytesMut::new());
     let failed = |error: Box<dyn Error + Send + Sync>| match error.is::<LengthLimitError>() {
         true => FailedAttempt::sent(CallError::TooLarge { most }),
         false => FailedAttempt::of_body(&*error),
     };
-    let bytes = collected.map_err(failed)?.to_bytes();
-    decode(codings, bytes, head, most).map_err(FailedAttempt::sent)
+    while let Some(frame) = body.frame().await {
+        if let Ok(data) = frame.map_err(failed)?.into_data() {
+            held.grow(data.len()).map_err(FailedAttempt::sent)?;
+            bytes.extend_from_slice(&data);
+        }
+    }
+    let encoded = bytes.len();
+    let decoded = decode(codings, bytes.freeze(), head, most).map_err(FailedAttempt::sent)?;
+    held.grow(decoded.len().saturating_sub(encoded)).map_err(FailedAttempt::sent)?;
+    Ok(held.keep(decoded))
 }
 
 /// Decodes a body that was read elsewhere, into at most `most` bytes. Adapts the headers.

@@ -78,6 +78,11 @@ pub enum CallError {
         /// The limit.
         most: usize,
     },
+    /// The answers under way take the memory that there is for them.
+    #[error(
+        "answers under way take all the memory that `wire.answer_bytes` gives this partner: raise it, or find who stalls"
+    )]
+    NoRoom,
     /// The head of the answer is longer than is read.
     #[error("the head of the answer has more than {HEAD_LINES} lines, or more than {} KiB: the partner must send fewer or shorter headers", HEAD_BYTES / 1024)]
     HeadTooLarge,
@@ -177,6 +182,7 @@ impl CallError {
             Self::SpeaksTls => ("speaks_tls", FarSide),
             Self::Broken => ("broken", FarSide),
             Self::TooLarge { .. } => ("too_large", Answer),
+            Self::NoRoom => ("no_room", Us),
             Self::HeadTooLarge => ("head_too_large", Answer),
             Self::Malformed => ("malformed", Answer),
             Self::BadStatusLine => ("bad_status_line", Answer),

@@ -7,7 +7,8 @@
 //! 2. takes a pooled connection or makes one, to an address checked against the [`address`] rules, so that no
 //!    second resolution can lead elsewhere; host names are looked up on threads of their own (`lookups`);
 //! 3. is sent once; again only if it was certainly never sent or is idempotent, within the retry budget;
-//! 4. is read under the size limit of the pool, both before and after decoding;
+//! 4. is read under the size limit of the pool, both before and after decoding, and within the memory for all
+//!    answers (`room`);
 //! 5. ends in a [`CallReply`], on which the caller reports its verdict ([`Endpoint::judged`]), or in one
 //!    [`CallError`].
 //!
@@ -29,6 +30,7 @@ mod panel;
 pub mod pinned;
 mod pool;
 pub mod retry;
+mod room;
 #[cfg(test)]
 mod tests;
 mod tls;

@@ -1,8 +1,12 @@
-//! A limit on ejected endpoints: when most of the panel fails, the cause is more likely on our side.
+//! Limits of all endpoints together: on ejected ones, since the cause is more likely on our side when most of
+//! the panel fails, and on the memory of answers.
 
 use std::time::Duration;
 
+use metrics::gauge;
 use parking_lot::Mutex;
+
+use offerd_base::telemetry::metrics::WIRE_ANSWER_BYTES;
 
 /// Limits of all breakers together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +17,8 @@ pub struct PanelRules {
     pub simulate_only: bool,
     /// Maximum open time of every breaker, if its own rules allow more.
     pub open_ceiling: Duration,
+    /// Maximum bytes of answers under way.
+    pub answer_bytes: usize,
 }
 
 #[derive(Debug)]
@@ -23,11 +29,13 @@ struct PanelCount {
     rules: PanelRules,
     endpoints: u64,
     ejected: u64,
+    /// Bytes of answers under way.
+    held: usize,
 }
 
 impl Panel {
     pub(super) fn new(rules: PanelRules) -> Self {
-        Self(Mutex::new(PanelCount { rules, endpoints: 0, ejected: 0 }))
+        Self(Mutex::new(PanelCount { rules, endpoints: 0, ejected: 0, held: 0 }))
     }
 
     /// Replaces the limits. Ejected endpoints stay ejected, even beyond a lower limit.
@@ -61,6 +69,25 @@ impl Panel {
     pub(super) fn restore(&self) {
         self.0.lock().ejected -= 1;
     }
+
+    /// Counts further bytes of answers; whether a pool that then holds `own` leaves as much to the others.
+    pub(super) fn hold(&self, bytes: usize, own: usize) -> bool {
+        let mut count = self.0.lock();
+        let before = count.held;
+        count.held += bytes;
+        gauge!(WIRE_ANSWER_BYTES).increment(bytes as f64);
+        own <= count.rules.answer_bytes.saturating_sub(before)
+    }
+
+    pub(super) fn release(&self, bytes: usize) {
+        self.0.lock().held -= bytes;
+        gauge!(WIRE_ANSWER_BYTES).decrement(bytes as f64);
+    }
+
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.0.lock().held
+    }
 }
 
 #[cfg(test)]
@@ -68,7 +95,7 @@ mod tests {
     use super::*;
 
     fn rules(max_ejected_percent: u8, simulate_only: bool) -> PanelRules {
-        PanelRules { max_ejected_percent, simulate_only, open_ceiling: Duration::MAX }
+        PanelRules { max_ejected_percent, simulate_only, open_ceiling: Duration::MAX, answer_bytes: 1 }
     }
 
     fn panel(max_ejected_percent: u8, endpoints: usize) -> Panel {

@@ -27,6 +27,7 @@ use super::connector::{Connector, GuardedResolver, forbidden};
 use super::endpoint::{Endpoint, EndpointRules};
 use super::error::{CallError, FailedAttempt, HEAD_BYTES, HEAD_LINES, Phase, cause};
 use super::panel::Panel;
+use super::room::AnswerRoom;
 use super::{Wire, tls};
 use offerd_base::telemetry::metrics::{WIRE_CONNECTIONS, WIRE_REQUESTS};
 
@@ -95,6 +96,7 @@ struct PoolInner {
     /// Per thread: a connection is used on the thread that made it, so that no call wakes another thread.
     clients: ThreadLocal<Clients>,
     rules: PoolRules,
+    room: Arc<AnswerRoom>,
     requests: Counter,
 }
 
@@ -107,7 +109,8 @@ impl Pool {
         let resolver = GuardedResolver { lookups: Arc::clone(&wire.lookups), rules: Arc::clone(&addresses) };
         let connector = Connector::new(tls, rules.http2, resolver, rules.connect_timeout, made);
         let (name, panel, clients) = (name.to_owned(), Arc::clone(&wire.panel), ThreadLocal::new());
-        Ok(Self(Arc::new(PoolInner { name, panel, addresses, connector, clients, rules, requests })))
+        let room = AnswerRoom::new(Arc::clone(&panel));
+        Ok(Self(Arc::new(PoolInner { name, panel, addresses, connector, clients, rules, room, requests })))
     }
 
     /// The address in a URL without a host name, if the rules forbid it.
@@ -176,7 +179,7 @@ impl Pool {
         deadline: Instant,
         too_late: impl FnOnce(BoxFuture<'static, CallResult>),
     ) -> Result<CallReply, FailedAttempt> {
-        let most = self.0.rules.max_response_bytes;
+        let (most, room) = (self.0.rules.max_response_bytes, &self.0.room);
         let mut request = prepared.request.clone();
         let mut connection = capture_connection(&mut request);
         let begun = Instant::now();
@@ -200,7 +203,7 @@ impl Pool {
         let response = head
             .map_err(|_| {
                 if connected {
-                    too_late(late_reply(answer, most).boxed());
+                    too_late(late_reply(answer, most, Arc::clone(room)).boxed());
                 }
                 let error = match connected {
                     true => CallError::TimedOut { during: Phase::Head },
@@ -210,22 +213,26 @@ impl Pool {
             })?
             .map_err(|error| FailedAttempt::of_request(&error))?;
         let (connected_at, answered_at) = (connected_at.unwrap_or(begun), Instant::now());
-        let reply = timeout_at(deadline, read(response, most)).await;
+        let reply = timeout_at(deadline, read(response, most, room)).await;
         let reply = reply.map_err(|_| FailedAttempt::sent(CallError::TimedOut { during: Phase::Body }))??;
         let (wait, read) = (answered_at - connected_at, answered_at.elapsed());
         Ok(CallReply { took: Phases { connect: connected_at - begun, wait, read }, ..reply })
     }
 }
 
-async fn late_reply(answer: ResponseFuture, most: usize) -> CallResult {
+async fn late_reply(answer: ResponseFuture, most: usize, room: Arc<AnswerRoom>) -> CallResult {
     let response = answer.await.map_err(|error| FailedAttempt::of_request(&error).error)?;
-    read(response, most).await.map_err(|failed| failed.error)
+    read(response, most, &room).await.map_err(|failed| failed.error)
 }
 
 /// Reads the body of an answer, of at most `most` bytes.
-async fn read(response: Response<Incoming>, most: usize) -> Result<CallReply, FailedAttempt> {
+async fn read(
+    response: Response<Incoming>,
+    most: usize,
+    room: &Arc<AnswerRoom>,
+) -> Result<CallReply, FailedAttempt> {
     let (mut head, body) = response.into_parts();
-    let body = body::whole(body, &mut head.headers, most).await?;
+    let body = body::whole(body, &mut head.headers, (most, room)).await?;
     Ok(CallReply { status: head.status, headers: head.headers, body, sent: 1, took: Phases::default() })
 }
 

@@ -247,6 +247,8 @@ table! {
         simulate_only: bool => reloadable,
         /// Longest time for which an open breaker lets no call through.
         breaker_ceiling: Duration = span(SECOND, 5 * MINUTE) => reloadable,
+        /// Memory for partners' answers under way, bytes.
+        answer_bytes: usize = count(1_048_576, 1 << 40) => reloadable,
         /// Threads that look up host names.
         lookup_threads: usize = count(1, 256) => reloadable,
         /// How long a call waits for a look-up.

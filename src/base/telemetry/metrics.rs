@@ -175,8 +175,9 @@ metrics! {
     Counter STORE_STALLS "offerd_store_stalls_total" [] = 0 "Times that a write of the store's disk took longer than store.stall_after.";
     Counter WIRE_CONNECTIONS "offerd_wire_connections_total" ["pool"] "Connections opened to other systems.";
     Counter WIRE_REQUESTS "offerd_wire_requests_total" ["pool"] "Requests that got a connection; the difference to the connections opened is reuse.";
+    Gauge WIRE_ANSWER_BYTES "offerd_wire_answer_bytes" [] "Bytes of other systems' answers that are received or read; wire.answer_bytes bounds those of partners.";
     Gauge WIRE_IN_FLIGHT "offerd_wire_in_flight" ["pool", "endpoint"] "Calls under way.";
-    Counter WIRE_ERRORS "offerd_wire_errors_total" ["pool", "endpoint", "cause"] "Calls without a reply: refused (busy, breaker_open, no_time, bad_url, forbidden_address, no_lookup_thread) or failed.";
+    Counter WIRE_ERRORS "offerd_wire_errors_total" ["pool", "endpoint", "cause"] "Calls without a reply: refused (busy, breaker_open, no_time, bad_url, forbidden_address, no_lookup_thread), failed, or of an answer without memory (no_room).";
     Counter WIRE_RETRIES "offerd_wire_retries_total" ["pool", "endpoint"] "Calls sent again.";
     Seconds WIRE_LATE_SECONDS "offerd_wire_late_seconds" ["pool", "endpoint"] "Time to the complete answer when it came after the deadline, from a sample of the calls that timed out.";
     Gauge WIRE_LOOKUPS_RUNNING "offerd_wire_lookups_running" [] "Look-ups of other systems' host names under way, each on a thread; the limit for partners is wire.lookup_threads.";

@@ -80,6 +80,7 @@ impl AskError {
             Self::Call(CallError::TimedOut { .. } | CallError::NoTime) => Outcome::TimedOut,
             Self::Call(CallError::NoLookupThread) => Outcome::Failed(AskFailure::KeptOut),
             Self::Answer(_) => Outcome::Failed(AskFailure::Answer),
+            Self::Call(CallError::NoRoom) => Outcome::Failed(AskFailure::Answer),
             Self::Call(error) if error.is_of_answer() => Outcome::Failed(AskFailure::Answer),
             Self::Call(_) => Outcome::Failed(AskFailure::Unreachable),
         }

@@ -161,8 +161,8 @@ impl PartnerClients {
 }
 
 fn panel_rules(settings: WireSettings) -> PanelRules {
-    let WireSettings { max_ejected_percent, simulate_only, breaker_ceiling, .. } = settings;
-    PanelRules { max_ejected_percent, simulate_only, open_ceiling: breaker_ceiling }
+    let WireSettings { max_ejected_percent, simulate_only, breaker_ceiling, answer_bytes, .. } = settings;
+    PanelRules { max_ejected_percent, simulate_only, open_ceiling: breaker_ceiling, answer_bytes }
 }
 
 impl PartnerClient {

@@ -18,7 +18,8 @@ const ANSWER_BYTES: usize = 256 * 1024;
 
 /// A wire for receivers, separate from that of partners so that failures of one do not affect the other.
 pub fn wire(simulate_only: bool) -> Wire {
-    Wire::new(PanelRules { max_ejected_percent: 100, simulate_only, open_ceiling: Duration::MAX })
+    let (open_ceiling, answer_bytes) = (Duration::MAX, usize::MAX);
+    Wire::new(PanelRules { max_ejected_percent: 100, simulate_only, open_ceiling, answer_bytes })
 }
 
 /// The connection rules for a receiver.

@@ -10,7 +10,7 @@ use hyper::{HeaderMap, StatusCode};
 use tokio::io::AsyncWriteExt;
 
 use super::kit::{Server, answer, closed_port, endpoint, far, near, once, post, request, send, wire};
-use crate::{CallError, CallReply, LookupRules, Phases, PoolRules, decoded};
+use crate::{CallError, CallReply, LookupRules, PanelRules, Phases, PoolRules, decoded};
 
 fn gzip(body: impl AsRef<[u8]>) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -138,6 +138,21 @@ async fn a_body_beyond_the_cap_is_too_large_whether_announced_or_not() {
     }
     let server = Server::always(answer("200 OK", &"x".repeat(100))).await;
     let endpoint = endpoint(PoolRules { max_response_bytes: 100, ..near() });
+    assert_eq!(send(&endpoint, server.url()).await.unwrap().body.len(), 100);
+}
+
+/// An answer takes its room until it has been read.
+#[tokio::test]
+async fn answers_under_way_leave_no_room_for_more() {
+    let server = Server::always(answer("200 OK", &"x".repeat(100))).await;
+    let wire = wire(50, false);
+    let open_ceiling = Duration::from_secs(300);
+    let rules = PanelRules { max_ejected_percent: 50, simulate_only: false, open_ceiling, answer_bytes: 250 };
+    wire.set_rules(rules);
+    let endpoint = wire.pool("lender", near()).unwrap().endpoint("loan", once());
+    let kept = send(&endpoint, server.url()).await.unwrap().body;
+    assert_eq!(send(&endpoint, server.url()).await.unwrap_err(), CallError::NoRoom);
+    drop(kept);
     assert_eq!(send(&endpoint, server.url()).await.unwrap().body.len(), 100);
 }
 

@@ -205,7 +205,12 @@ async fn the_panel_limits_how_long_it_stays_open_also_by_a_reload() {
     eject(&endpoint);
     let asks_again_in = || endpoint.state().asks_again_in.unwrap().as_secs_f64().ceil();
     assert_eq!(asks_again_in(), 60.0);
-    let rules = PanelRules { max_ejected_percent: 50, simulate_only: false, open_ceiling: seconds(30) };
+    let rules = PanelRules {
+        max_ejected_percent: 50,
+        simulate_only: false,
+        open_ceiling: seconds(30),
+        answer_bytes: usize::MAX,
+    };
     wire.set_rules(rules);
     assert_eq!(asks_again_in(), 30.0);
     wire.set_rules(PanelRules { open_ceiling: seconds(300), ..rules });

@@ -96,7 +96,12 @@ pub(super) fn near() -> PoolRules {
 }
 
 pub(super) fn wire(max_ejected_percent: u8, simulate_only: bool) -> Wire {
-    Wire::new(PanelRules { max_ejected_percent, simulate_only, open_ceiling: Duration::from_secs(300) })
+    Wire::new(PanelRules {
+        max_ejected_percent,
+        simulate_only,
+        open_ceiling: Duration::from_secs(300),
+        answer_bytes: usize::MAX,
+    })
 }
 
 pub(super) fn once() -> EndpointRules {

@@ -184,7 +184,7 @@ trees! { 41:
 }
 
 impl Tree {
-    /// The feeds: trees that are appended to and whose keys are [`FeedKey`](super::FeedKey)s.
+    /// The feeds: trees that are appended to and whose keys are [`FeedKey`]s.
     pub const FEEDS: [Self; 3] = [Self::LeadEvents, Self::LeadPayouts, Self::LeadClientTags];
 
     /// The row of this tree in [`TREES`].

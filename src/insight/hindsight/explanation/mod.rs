@@ -148,7 +148,7 @@ worded! {
 /// Explains a lead by its uuid, or one rate table by its own uuid or that of one of its offers.
 ///
 /// # Errors
-/// [`RecordUnavailable`], already logged, when a record cannot be read.
+/// [`RecordUnavailable`](offerd_engine::records::RecordUnavailable), already logged, when a record cannot be read.
 pub fn explanation(records: &Records, book: &Book, uuid: Uuid) -> Found<Option<LeadExplanation>> {
     let mut rate_tables = Vec::new();
     let record = if let Some(record) = reading::lead(&records.store, uuid)? {

@@ -32,7 +32,7 @@ pub struct TableTranscript {
 /// unless `whole`. `None` if there is no such table, or its lead is erased.
 ///
 /// # Errors
-/// [`RecordUnavailable`], already logged, when a record cannot be read.
+/// [`RecordUnavailable`](offerd_engine::records::RecordUnavailable), already logged, when a record cannot be read.
 pub fn of_table(
     records: &Records,
     book: &Book,

@@ -10,10 +10,9 @@ use offerd_engine::records::projection::{LOOK_AGAIN, Projection, STEP, blocking,
 use offerd_engine::records::reading::{self, LeadState};
 use offerd_engine::records::{Found, RecordUnavailable, contacts};
 use offerd_model::EventType;
+use offerd_store::contacts::PROJECTION;
 use offerd_store::entities::Happening;
 use offerd_store::{Commit, CommitError, Store};
-
-const NAME: &str = "contacts";
 
 /// The contact index of a store.
 #[derive(Debug, Clone)]
@@ -27,7 +26,7 @@ impl Projection for ContactIndex {
     }
 
     async fn fold(&mut self) -> Result<bool, CommitError> {
-        step(&self.0, (NAME, STEP), |happenings, moved| self.take_in(happenings, moved)).await
+        step(&self.0, (PROJECTION, STEP), |happenings, moved| self.take_in(happenings, moved)).await
     }
 }
 

@@ -12,8 +12,11 @@ use crate::retention::RetentionError;
 use crate::sealing::identity_key::{CONTACTS, IdentityKey};
 use crate::{Commit, ReadResult, Store, Tree};
 
+/// The name of the projection that indexes new leads by their contacts.
+pub const PROJECTION: &str = "contacts";
+
 /// Contacts have no look-back: they are removed with their lead.
-const WITH_THE_LEAD: i64 = i64::MAX / 2;
+pub(super) const WITH_THE_LEAD: i64 = i64::MAX / 2;
 
 /// Length of a contact's key before the lead: the company, the id of the key, and the hash.
 const BEFORE_LEAD: usize = 16 + 8 + 32;

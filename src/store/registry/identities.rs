@@ -7,13 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
+use super::contacts;
 use crate::raw::read_clear;
 use crate::retention::RetentionError;
-use crate::sealing::identity_key::IdentityKey;
+use crate::sealing::identity_key::{CONTACTS, IdentityKey};
 use crate::sealing::owner;
 use crate::{Commit, CommitError, ReadResult, Store, Tree, unless_broken};
 
 const AT_ONCE: usize = 256;
+
+/// Length of the prefix of an identity's record key: the company, and the id of the key.
+const PREFIX: usize = 16 + 8;
 
 /// The identity of a lead, as known to the code that erases it.
 #[derive(Debug, Clone)]
@@ -62,6 +66,31 @@ impl IdentityRecord {
         let (lead, identity) = rest.split_first_chunk()?;
         let (at_ms, lead) = (i64::from_be_bytes(*at_ms), Uuid::from_bytes(*lead));
         Some(Self { at_ms, lead, identity: identity.try_into().ok()? })
+    }
+}
+
+/// An identity stored under a key that the store does not have, since its keys come from a backup.
+pub(crate) struct UnkeyedIdentity {
+    /// Hashes it anew; `None` if the look-back of its company is unknown.
+    pub(crate) anew: Option<Commit>,
+}
+
+impl UnkeyedIdentity {
+    /// `None` if one of `keys`, by their prefixes, has placed the identity here.
+    pub(crate) fn at(place: &[u8], payload: &[u8], keys: &BTreeMap<Vec<u8>, IdentityKey>) -> Option<Self> {
+        let IdentityRecord { at_ms, lead, identity } = IdentityRecord::parse(payload)?;
+        let (prefix, _) = place.split_at_checked(PREFIX)?;
+        if keys.get(prefix).is_some_and(|key| key.place_of(&identity, lead) == place) {
+            return None;
+        }
+        let company = Uuid::from_slice(&prefix[..16]).ok()?;
+        let of_company = keys.values().filter(|key| key.company == company);
+        let look_back_ms = match company {
+            CONTACTS => Some(contacts::WITH_THE_LEAD),
+            _ => of_company.map(|key| key.until_ms.saturating_sub(key.ends_ms)).max(),
+        };
+        let removed = Commit::new().about(lead).remove(Tree::Identities, place);
+        Some(Self { anew: look_back_ms.map(|ms| removed.identify(company, identity, at_ms, ms)) })
     }
 }
 

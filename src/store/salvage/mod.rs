@@ -16,6 +16,10 @@
 //! decide: each erasure gives those of a slot a new generation. A lead comes back from a backup only if its
 //! slot still has the generation that it had in the backup, or if the remaining data key is of the newest
 //! one. The others are uncertain: they are [held back](Salvaged::held_back), and reported.
+//!
+//! # Persons stay findable
+//! The keys of a backup lack those that have hashed contacts since, or anew after an erasure: these contacts
+//! are hashed once more. If contacts may be lost themselves, the next start or look-up indexes all leads.
 
 mod elsewhere;
 mod rescue;
@@ -41,7 +45,9 @@ use super::lock::Lock;
 use super::open::{self, OpenedFiles};
 use super::records::StoredRecords;
 use super::registry::audit::{self, AuditGap, AuditHead, Chain};
+use super::registry::contacts;
 use super::registry::entities::LeadRecord;
+use super::registry::identities::UnkeyedIdentity;
 use super::registry::left_alone::SuppressionDoubt;
 use super::registry::suppressions::{self, SuppressionList};
 use super::sealing::key_file::KeyFile;
@@ -52,6 +58,9 @@ use crate::{
     ReadResult, RecordChange, Seal, SealingError, StoreError, StoreOptions, TREES, Tree, TreeRow, codec,
     owner, unless_broken,
 };
+
+/// Identities hashed anew in one group.
+const AT_ONCE: usize = 1024;
 
 /// Number of records that show whether keys belong to a store.
 const LOOKED_AT: usize = 100;
@@ -181,6 +190,7 @@ pub fn salvage(
     tell(PhaseProgress::begins("reading every record", None));
     begun.leave_out_what_is_broken()?;
     begun.find_what_is_missing()?;
+    begun.restore_index_of_persons()?;
     lists.mark(&mut begun)?;
     begun.record_in_audit(who)?;
     begun.salvaged.report = place.finish_with(begun.new)?;
@@ -342,6 +352,52 @@ impl BegunSalvage {
                     self.salvaged.note_lost(Tree::RateTables, table.as_bytes());
                 }
             }
+        }
+        Ok(())
+    }
+}
+
+impl BegunSalvage {
+    /// Keeps leads findable by their contacts. An identity whose key is lost, since the backup does not have
+    /// it, is hashed anew. Where contacts themselves may be lost, every lead is indexed again.
+    fn restore_index_of_persons(&mut self) -> Result<(), StoreError> {
+        if self.salvaged.keys_of_backup {
+            self.rehash_identities()?;
+        }
+        let lost = &self.salvaged.lost;
+        if self.damaged.contains(&BASE)
+            || !self.salvaged.journal.is_empty()
+            || lost.contains_key(&Tree::Identities)
+        {
+            let keys = self.new.records.keys(Tree::Followers, contacts::PROJECTION.as_bytes());
+            let mut commit = Commit::new();
+            for key in keys {
+                commit = commit.remove(Tree::Followers, key?);
+            }
+            self.new.committer.execute_all(&[commit])?;
+        }
+        Ok(())
+    }
+
+    fn rehash_identities(&mut self) -> Result<(), StoreError> {
+        let records = Arc::clone(&self.new.records);
+        let keys = records.sealing().all_identity_keys().into_iter();
+        let keys: BTreeMap<_, _> = keys.map(|key| (key.prefix(), key)).collect();
+        let places: Vec<Vec<u8>> = records.keys(Tree::Identities, &[]).collect::<Result<_, _>>()?;
+        for some in places.chunks(AT_ONCE) {
+            let mut commits = Vec::new();
+            for place in some {
+                let Some(payload) = records.get(Tree::Identities, place)? else { continue };
+                match UnkeyedIdentity::at(place, &payload, &keys) {
+                    Some(UnkeyedIdentity { anew: Some(anew) }) => commits.push(anew),
+                    Some(UnkeyedIdentity { anew: None }) => {
+                        self.salvaged.note_lost(Tree::Identities, place);
+                        commits.push(Commit::new().remove(Tree::Identities, place));
+                    }
+                    None => {}
+                }
+            }
+            self.new.committer.execute_all(&commits)?;
         }
         Ok(())
     }

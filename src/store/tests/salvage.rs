@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::future::Future;
 
 use super::backup::taken;
-use super::volumes::{HOUR_MS, Hourly, answers, events, submit};
+use super::volumes::{COMPANY, HOUR_MS, Hourly, answers, events, submit};
 use super::*;
 use crate::audit::{AuditEntry, AuditFilter, AuditGap, AuditLog};
+use crate::contacts::{self, LeadContacts};
 use crate::left_alone::{OptOuts, SuppressionDoubt};
 use crate::salvage::{SalvageError, Salvaged, salvage};
 use offerd_model::SuppressionKind;
@@ -171,6 +172,52 @@ fn keys_that_are_lost_are_taken_from_the_backup() {
         assert!(salvaged.keys_of_backup && salvaged.leads_lost.is_empty(), "{salvaged:?}");
         assert_eq!(drill.whole(&drill.salvaged()), Vec::from_iter(0..8), "nothing was erased since");
     }
+}
+
+#[test]
+fn persons_are_found_after_an_erasure_and_a_salvage_with_the_keys_of_the_backup() {
+    let drill = drill();
+    let ([(erased, _), (other, _)], (later, _)) = ([drill.leads[2], drill.leads[3]], drill.leads[7]);
+    let store = drill.hourly.open();
+    for (lead, contact) in [(erased, [1; 32]), (other, [2; 32])] {
+        store.commit_now(Commit::new().about(lead).found_by(contact, 5)).unwrap();
+    }
+    let backup = taken(&store, || ());
+    // Of a later day, so under a key of its own.
+    store.commit_now(Commit::new().about(later).found_by([3; 32], 5 + 2 * 24 * HOUR_MS as i64)).unwrap();
+    let of = LeadContacts { lead: erased, contacts: vec![[1; 32]], from_ms: 5, until_ms: 5 };
+    let forgetting = store.begin_forgetting_contacts(&[of]).unwrap();
+    store.commit_now(Commit::new().erase(erased, 6)).unwrap();
+    block_on(store.finish_forgetting(forgetting, &BTreeSet::from([erased]))).unwrap();
+    drop(store);
+    ["keys", "keys.copy"].iter().for_each(|name| fs::remove_file(drill.file(name)).unwrap());
+    let salvaged = drill.salvage(Some(&backup)).unwrap();
+    assert!(salvaged.keys_of_backup && salvaged.is_all(), "{salvaged:?}");
+    let found_by = |contact: u8| drill.salvaged().found_by(&[contact; 32]).unwrap();
+    assert_eq!([1, 2, 3].map(found_by), [vec![], vec![other], vec![later]]);
+    assert!(drill.salvaged().check().unwrap().is_sound());
+}
+
+#[test]
+fn where_contacts_may_be_lost_the_next_start_indexes_every_lead_again() {
+    let (drill, _) = of_no_lead();
+    let store = drill.hourly.open();
+    let position = [contacts::PROJECTION.as_bytes(), COMPANY.as_bytes()].concat();
+    store.commit_now(Commit::new().put(Tree::Followers, &position, "far")).unwrap();
+    store.commit_now(Commit::new().put(Tree::Followers, "other", "far")).unwrap();
+    drop(store);
+    drill.salvage(None).unwrap();
+    assert!(drill.salvaged().payload(Tree::Followers, &position).is_some(), "nothing was lost");
+    fs::remove_dir_all(drill.new_place()).unwrap();
+
+    let store = drill.hourly.open();
+    let identity = store.keys(Tree::Identities, []).unwrap().remove(0);
+    drop(store);
+    tamper(drill.directory.path(), &Tree::Identities.sled_key(&identity), |raw| raw[20] ^= 1);
+    drill.salvage(None).unwrap();
+    let store = drill.salvaged();
+    assert_eq!(store.payload(Tree::Followers, &position), None);
+    assert!(store.payload(Tree::Followers, "other").is_some());
 }
 
 #[test]

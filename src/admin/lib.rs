@@ -223,7 +223,7 @@ const ROUTES: &[AdminRoute] = routes! {
     POST "/suppressions/naming" Confidential All [suppressions::naming]
         "Lists the suppression lists that name a lead.";
     POST "/suppressions/confirm" Confidential All [suppressions::confirm]
-        "Confirms the suppression lists after a salvage.";
+        "Confirms the suppression lists after a salvage or restore.";
     DELETE "/suppressions/{name}" Confidential All [suppressions::remove] "Removes a suppression list.";
     GET "/experiments" Confidential All [experiments::list] "Lists experiments with their state.";
     GET "/experiments/{rule}" Confidential All [experiments::compare]

@@ -121,6 +121,8 @@ pub(super) async fn about(app: &Arc<AdminState>, wish: &PersonRequest) -> Result
         _ if about.is_told => Err(names_them()),
         0 => Ok(about),
         _ if wish.despite_damage => Ok(about),
+        // The files are whole: a salvage has left these leads behind.
+        _ if app.store.unreadable_places() == 0 => Err(unavailable(lost(&about.damaged))),
         places => Err(unavailable(format!(
             "{places} {} of the store cannot be read and may hold leads of this person: `offerd store \
                 check` names them, and `offerd store salvage` recovers what is readable; `offerd person` \
@@ -128,6 +130,15 @@ pub(super) async fn about(app: &Arc<AdminState>, wish: &PersonRequest) -> Result
             if places == 1 { "place" } else { "places" }
         ))),
     }
+}
+
+fn lost(leads: &[Uuid]) -> String {
+    let leads: Vec<String> = leads.iter().map(Uuid::to_string).collect();
+    format!(
+        "leads of this person are lost or damaged: {}; `offerd lead erase UUID` destroys the key of one, and \
+            `offerd person` with `--despite-damage` covers the others only",
+        leads.join(", ")
+    )
 }
 
 /// Opts a person out under every key that their leads contain; returns the counts by kind.

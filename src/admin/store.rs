@@ -18,7 +18,7 @@ pub struct StoreReport {
     /// Damaged places in the store's files, one sentence each.
     #[serde(default)]
     pub damaged: Vec<String>,
-    /// Losses that a salvage has recorded, one sentence each; they do not make the store unsound.
+    /// Losses that a salvage or restore has recorded, one sentence each; they do not make the store unsound.
     #[serde(default)]
     pub known: Vec<String>,
     /// Indexes that lack records of their volume's files, one sentence each.
@@ -74,7 +74,7 @@ impl StoreReport {
         let unmarked = unless_broken(left_alone::damage(store))?.flatten();
         let doubt = match unless_broken(SuppressionDoubt::read(store))?.flatten() {
             Some(SuppressionDoubt::MayBeLost(told)) => Some(told),
-            Some(SuppressionDoubt::OfBackup(told)) => {
+            Some(SuppressionDoubt::OfBackup(told) | SuppressionDoubt::Restored(told)) => {
                 report.known.push(told);
                 None
             }

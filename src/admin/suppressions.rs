@@ -4,7 +4,7 @@ use super::prelude::*;
 use offerd_engine::matching::suppressions::Digests;
 use offerd_model::{Lead, SuppressionDigest, SuppressionKind, record};
 use offerd_partners::{Book, is_key};
-use offerd_store::left_alone::{self, EVERYWHERE, OptOutError};
+use offerd_store::left_alone::{self, EVERYWHERE, OptOutError, OptOuts};
 use offerd_store::suppressions::{NotAdded, SuppressionList, SuppressionLists};
 
 /// Maximum digests per request.
@@ -62,6 +62,9 @@ pub(super) async fn list(context: Context) -> Result<Reply> {
     let engine = &context.app.engine;
     let (lists, book) = (engine.suppressions.now(), engine.book());
     if let Some(why) = &lists.unread {
+        return Err(unavailable(why));
+    }
+    if let OptOuts::Locked(why) = &lists.left_alone {
         return Err(unavailable(why));
     }
     let told = |name: &str, list: &SuppressionList, entries: usize, partners: Vec<String>| {

@@ -201,7 +201,7 @@ impl AdminClient {
     }
 
     /// Posts an order and reads the answer line by line until `ended` returns a result for one. `cut_short`
-    /// is the error when the answer ends before that.
+    /// is the error when the answer ends or breaks off before that.
     pub async fn follow<L: DeserializeOwned, T>(
         &self,
         path: &str,
@@ -211,7 +211,8 @@ impl AdminClient {
     ) -> Result<T, String> {
         let mut pieces = self.accepted(self.send(Method::POST, path, json(order)?).await?).await?;
         let mut arrived = Vec::new();
-        while let Some(piece) = pieces.next().await? {
+        let broke = |why: String| format!("{why}; {cut_short}");
+        while let Some(piece) = pieces.next().await.map_err(broke)? {
             arrived.extend(piece);
             while let Some(end) = arrived.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = arrived.drain(..=end).collect();

@@ -194,7 +194,7 @@ async fn erased(admin: &AdminClient, order: &PersonOrder) -> Result<Receipt, Str
 }
 
 const CUT_SHORT: &str = "the daemon ended during the erasure: `offerd audit list --action person.erase` \
-    names the leads to erase, and `person.erased` those erased; erase again for the others";
+    names the leads to erase, and `person.erased` those erased; erase again by the same address";
 
 /// Message after an opt-out.
 const LEFT_ALONE: &str = "from now on, no partner is asked about them; `offerd person unsuppress` ends that";

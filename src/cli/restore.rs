@@ -2,8 +2,10 @@
 
 use super::backup::{BAR, json_of, missed, show, told_of};
 use super::prelude::*;
+use offerd_model::Timestamp;
 use offerd_store::backup::{BackupFault, BackupSummary, Restore, RestoreError, Scanner, for_each_piece};
 use offerd_store::beside::StagingError;
+use offerd_store::left_alone::key_file;
 use offerd_store::sealing::GIVE;
 
 /// `offerd restore`.
@@ -89,10 +91,21 @@ fn restore(
         show(bar, restore.summary());
         Ok(())
     })?;
-    let (summary, report) = restore.finish().map_err(why)?;
+    let placed = settings.store.suppression_key_file.as_deref();
+    let has_key = [into, &settings.store.path].iter().any(|store| key_file(placed, store).exists());
+    let (summary, report, doubt) = restore.finish_to_use(has_key).map_err(why)?;
     told("backup.restore", &operator());
     for record in &report.broken {
         tell!("offerd: {record}, as it was when the backup was taken");
+    }
+    tell!(
+        "offerd: erasures, opt-outs, revoked tokens and removed users since {} are undone: repeat them with \
+            `offerd lead erase`, `offerd person erase`, `offerd person suppress`, `offerd token revoke` and \
+            `offerd user remove`; `offerd audit list` on the old store names them",
+        Timestamp::at(summary.begun_at)
+    );
+    if let Some(doubt) = doubt {
+        tell!("offerd: {doubt}");
     }
     tell(arguments, &summary, &format!("the store is in {}", into.display()))
 }

@@ -34,8 +34,8 @@ pub enum SuppressionsCommand {
         /// Name of the list
         name: String,
     },
-    /// Accept the lists as they are, after a salvage of the store could not prove them complete; partners are
-    /// asked again
+    /// Accept the lists as they are, after a restore, or a salvage that could not prove them complete;
+    /// partners are asked again
     Confirm,
 }
 
@@ -94,7 +94,7 @@ pub async fn run(settings: &Settings, command: SuppressionsCommand) -> Result<()
             let admin = AdminClient::find_with_partners(settings).await?;
             match admin.end(Method::POST, "/suppressions/confirm").await? {
                 true => tell!("the suppression lists are taken as they are"),
-                false => tell!("no salvage left suppression lists to confirm"),
+                false => tell!("no salvage or restore left suppression lists to confirm"),
             }
         }
         SuppressionsCommand::Remove { name } => {

@@ -37,7 +37,9 @@ impl CheckReport {
 
     /// Whether the store is undamaged.
     pub fn is_sound(&self) -> bool {
-        let is_whole = |damage: &FileDamage| !damage.costs_records();
+        let is_whole = |damage: &FileDamage| {
+            !damage.costs_records() && !matches!(damage.what, DamageKind::Unwritable(_))
+        };
         self.broken.is_empty()
             && self.leads_broken == 0
             && self.unknown_keys == 0
@@ -60,6 +62,7 @@ pub(super) fn check(records: &StoredRecords) -> ReadResult<CheckReport> {
     if journal::is_gone(volumes.store()) {
         volumes.damages.note_of(None, "journal", DamageKind::Missing);
     }
+    records.rewrite_lost_files();
     for number in volumes.numbers() {
         check_files(records, number, &mut report)?;
         check_records(records, number, &mut report)?;

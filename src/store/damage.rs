@@ -35,6 +35,13 @@ pub enum DamageKind {
     /// It is redundant: nothing is lost.
     #[error(" is damaged; nothing is lost, since another file has the same data")]
     Spare,
+    /// It was missing or damaged, and the open store wrote it again: nothing is lost.
+    #[error(" was missing or damaged; nothing is lost, it was written again")]
+    Rewritten,
+    /// It is missing or damaged, and could not be written again, for this reason. The open store does not
+    /// need it, but the next start does.
+    #[error(" is missing or damaged and cannot be written again: {0}; the next start needs it")]
+    Unwritable(String),
     /// The manifest and its copy are lost. The rebuilt list cannot reveal missing files.
     #[error(" and its copy are lost; the store rebuilt the list from its files")]
     Unlisted,
@@ -95,7 +102,7 @@ pub struct Neighbour {
 impl FileDamage {
     /// Whether records may be lost, including undetectable losses.
     pub fn costs_records(&self) -> bool {
-        self.what != DamageKind::Spare
+        !matches!(self.what, DamageKind::Spare | DamageKind::Rewritten | DamageKind::Unwritable(_))
     }
 
     pub(super) fn covers(&self, other: &Self) -> bool {

@@ -112,6 +112,14 @@ impl Manifest {
         Ok(())
     }
 
+    /// The files that differ from it, which is what was last written.
+    pub(super) fn differing(&self, store: &Path) -> Vec<&'static str> {
+        let text = self.text();
+        let differs =
+            |name: &&str| disk::read_file(&store.join(name)).map_or(true, |bytes| bytes != text.as_bytes());
+        NAMES.into_iter().filter(differs).collect()
+    }
+
     fn text(&self) -> String {
         let json = serde_json::to_string(self).expect("numbers are written in any case");
         let text = format!("{HEADING}{FORMAT}\n{json}\n");

@@ -23,7 +23,7 @@ use super::volumes::volume::Volume;
 use super::volumes::{Appended, Volumes};
 use super::write_observer::WriteObserver;
 use crate::{
-    BASE, BrokenRecord, DiskError, DiskResult, FailureLatch, FeedKey, Number, RecordChange, Tree,
+    BASE, BrokenRecord, DamageKind, DiskError, DiskResult, FailureLatch, FeedKey, Number, RecordChange, Tree,
     VolumeSelector, index,
 };
 
@@ -100,6 +100,22 @@ impl StoredRecords {
         let (applied, observer, reported, topics) = Default::default();
         let reads = Reads { volumes: Arc::new(volumes), applied, latch, stalls: Arc::new(stalls) };
         Self { reads, sealing, observer, reported, topics }
+    }
+
+    /// Writes the manifest and the keys again where their files are missing or damaged, and notes that.
+    pub(super) fn rewrite_lost_files(&self) {
+        let manifest = self.volumes().rewrite_manifest().map_err(|error| error.to_string());
+        let keys = self.sealing.rewrite().map_err(|error| error.to_string());
+        for (name, rewritten) in [("manifest", manifest), ("keys", keys)] {
+            let damages = &self.volumes().damages;
+            match rewritten {
+                Ok(files) => {
+                    damages.forget(|it| it.file == name && matches!(it.what, DamageKind::Unwritable(_)));
+                    files.iter().for_each(|it| damages.note_of(None, *it, DamageKind::Rewritten));
+                }
+                Err(why) => damages.note_of(None, name, DamageKind::Unwritable(why)),
+            }
+        }
     }
 
     pub(super) fn stalls(&self) -> &Arc<Stalls> {

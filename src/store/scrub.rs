@@ -1,4 +1,4 @@
-//! The scrub: reads all record files slowly at intervals, to find damage before a reader does.
+//! The scrub: reads all files slowly at intervals, to find damage before a reader does.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Weak};
@@ -41,7 +41,10 @@ struct ReadThrottle {
 impl ReadThrottle {
     fn all(&mut self, records: &Weak<StoredRecords>) -> ControlFlow<()> {
         (self.begun, self.read) = (Instant::now(), 0);
-        let numbers = records.upgrade().map_or_else(Vec::new, |records| records.volumes().numbers());
+        let numbers = records.upgrade().map_or_else(Vec::new, |records| {
+            records.rewrite_lost_files();
+            records.volumes().numbers()
+        });
         for number in numbers {
             let Some(records) = records.upgrade() else { return ControlFlow::Break(()) };
             self.volume(number, records)?;

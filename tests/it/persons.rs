@@ -349,6 +349,10 @@ async fn who_asked_to_be_left_alone_is_asked_about_nowhere_also_after_an_erasure
     assert_eq!(daemon.request(Method::GET, &url, "", "").await.status, 503, "a balancer turns to others");
     let doctor = daemon.command(&["doctor"]);
     assert!(String::from_utf8_lossy(&doctor.stdout).contains(locked), "{doctor:?}");
+    // An empty list would look as if nobody had opted out.
+    let listed = daemon.command(&["suppressions", "list", "--json"]);
+    assert!(!listed.status.success() && listed.stdout.is_empty(), "{listed:?}");
+    assert!(String::from_utf8_lossy(&listed.stderr).contains(locked), "{listed:?}");
     std::fs::rename(&lent, &key).unwrap();
     let back = async || {
         while ready(&daemon).await.contains(locked) {

@@ -5,6 +5,7 @@ use rustix::fs::{Access, access, statvfs};
 use super::{DoctorCheck, Finding};
 use crate::cli::prelude::*;
 use crate::daemon::Descriptors;
+use offerd_store::START_BYTES;
 
 /// Listeners that clients and partners connect to, each with up to `api.max_connections`.
 const LISTENERS: u64 = 2;
@@ -13,10 +14,6 @@ const LISTENERS: u64 = 2;
 const OTHER_FILES: u64 = 128;
 
 const FEWEST: u64 = 256;
-
-/// Below this free space the daemon never starts, whatever the reserve: the journal needs its first file and
-/// room to roll over.
-const LEAST_BYTES: u64 = 32 << 20;
 
 /// Warn below this multiple of `store.reserve_bytes`.
 const COMFORT: u64 = 4;
@@ -76,8 +73,8 @@ pub fn disk(store: &StoreSettings) -> Finding {
     };
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     let (room, reserve) = (bytes(free), bytes(store.reserve_bytes));
-    if free < LEAST_BYTES {
-        let told = format!("{room} free at {shown}, less than the {} that a start needs", bytes(LEAST_BYTES));
+    if free < START_BYTES {
+        let told = format!("{room} free at {shown}, less than the {} that a start needs", bytes(START_BYTES));
         CHECK.wrong(told, "free space: delete old backups first")
     } else if free < store.reserve_bytes {
         let found = format!(

@@ -9,7 +9,7 @@ use crate::cli::prelude::*;
 use crate::cli::{PERMIT, permit};
 use offerd_admin::master_key::SealedWith;
 use offerd_store::audit::{AuditLog, AuditVerdict};
-use offerd_store::{DatabaseFigures, FORMAT, FileDamage, StoreError};
+use offerd_store::{DISK_FULL, DatabaseFigures, FORMAT, FileDamage, StoreError};
 
 const CHECK: DoctorCheck = DoctorCheck("store");
 
@@ -22,6 +22,8 @@ const POOLER: &str = "have the pooler in front of the database keep a session fo
 
 /// Error states of a database for a statement that another session has prepared.
 const OF_ANOTHER_SESSION: [&str; 2] = ["SQLSTATE 26000", "SQLSTATE 42P05"];
+
+const FREE_SPACE: &str = "free space on its disk, then start the daemon";
 
 const AUDIT: &str = "the chain of the audit is broken";
 
@@ -186,9 +188,8 @@ fn unopened(error: &StoreError) -> Finding {
         StoreError::Io { source, .. } if source.kind() == ErrorKind::InvalidInput => {
             "set `store.path` to a directory, or to a place where one can be made"
         }
-        StoreError::Io { source, .. } if source.kind() == ErrorKind::StorageFull => {
-            "free space on its disk, then start the daemon"
-        }
+        StoreError::Io { source, .. } if source.kind() == ErrorKind::StorageFull => FREE_SPACE,
+        error if error.to_string().contains(DISK_FULL) => FREE_SPACE,
         _ => "check the disk; `offerd restore` rebuilds the store from the last backup",
     };
     CHECK.wrong(error.to_string(), next)
@@ -210,6 +211,8 @@ mod tests {
         assert_eq!(next(io::ErrorKind::PermissionDenied), PERMIT);
         assert_eq!(next(io::ErrorKind::ReadOnlyFilesystem), PERMIT);
         assert!(next(io::ErrorKind::InvalidData).contains("offerd restore"));
+        let full = StoreError::Disk(format!("No space left on device {DISK_FULL}"));
+        assert_eq!(unopened(&full).next.unwrap(), FREE_SPACE);
         let said = "the database says: prepared statement \"s1\" does not exist (SQLSTATE 26000)";
         assert_eq!(unopened(&StoreError::Database(said.to_owned())).next.unwrap(), POOLER);
     }

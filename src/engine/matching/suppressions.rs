@@ -34,7 +34,7 @@ pub struct SuppressionSnapshot {
     pub left_alone: OptOuts,
     /// Why the lists could not be read, if so; a sentence.
     pub unread: Option<String>,
-    /// Uncertainty that a salvage left about them.
+    /// Uncertainty that a salvage or restore left about them.
     doubt: Option<SuppressionDoubt>,
     may_lack: bool,
 }
@@ -145,7 +145,7 @@ impl Suppressions {
     pub fn remark(&self) -> Option<String> {
         match &self.now().doubt {
             Some(SuppressionDoubt::OfBackup(told)) => Some(told.clone()),
-            Some(SuppressionDoubt::MayBeLost(_)) | None => None,
+            Some(SuppressionDoubt::MayBeLost(_) | SuppressionDoubt::Restored(_)) | None => None,
         }
     }
 
@@ -158,7 +158,8 @@ impl Suppressions {
 impl SuppressionSnapshot {
     fn locked(&self) -> Option<&str> {
         match (&self.left_alone, &self.doubt) {
-            (OptOuts::Locked(told), _) | (_, Some(SuppressionDoubt::MayBeLost(told))) => Some(told),
+            (OptOuts::Locked(told), _)
+            | (_, Some(SuppressionDoubt::MayBeLost(told) | SuppressionDoubt::Restored(told))) => Some(told),
             (OptOuts::Nobody | OptOuts::Known(..), Some(SuppressionDoubt::OfBackup(_)) | None) => None,
         }
     }

@@ -3,13 +3,21 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use chrono::Utc;
+
 use super::super::beside::{NewFiles, StagingDirectory, StagingError};
 use super::super::check::CheckReport;
+use super::super::engine::StorageEngine as _;
+use super::super::open::OpenedFiles;
+use super::super::registry::left_alone::SuppressionDoubt;
+use super::super::registry::suppressions;
 use super::super::sealing::key_file::KeyFile;
 use super::block::BlockKind;
 use super::fault::BackupFault;
 use super::scanner::{BackupBlock, BackupSummary, Scanner};
-use crate::{BASE, MasterKey, Number, StoreError, StoreOptions, VolumeStart, changes, io_error, open};
+use crate::{
+    BASE, Commit, MasterKey, Number, StoreError, StoreOptions, Tree, VolumeStart, changes, io_error, open,
+};
 
 /// A store being restored. Dropped before [`finish`](Self::finish), it leaves nothing behind.
 pub struct Restore {
@@ -61,7 +69,30 @@ impl Restore {
     /// Records that were broken when the backup was taken still are; the report lists them.
     pub fn finish(self) -> Result<(BackupSummary, CheckReport), RestoreError> {
         let summary = self.scanner.finish()?;
-        Ok((summary, self.building.complete()?))
+        let (opened, place) = self.building.open()?;
+        Ok((summary, place.finish_with(opened)?))
+    }
+
+    /// Like [`finish`](Self::finish), for a store to be used. If it has suppression lists, or its opt-outs
+    /// may have a key, later entries may be missing: it records that nobody may be asked about anyone until
+    /// an operator confirms the lists ([`SuppressionDoubt`]). Returns that doubt.
+    pub fn finish_to_use(
+        self,
+        has_opt_out_key: bool,
+    ) -> Result<(BackupSummary, CheckReport, Option<SuppressionDoubt>), RestoreError> {
+        let summary = self.scanner.finish()?;
+        let (mut opened, place) = self.building.open()?;
+        let (key, list) = suppressions::restored(Utc::now().timestamp_millis(), summary.begun_at);
+        let mut lists = opened.records.keys(Tree::Suppressions, &[]);
+        let has_lists = lists.next().transpose().map_err(StoreError::from)?.is_some();
+        drop(lists);
+        let is_in_doubt = has_opt_out_key || has_lists;
+        if is_in_doubt {
+            opened.committer.execute_all(&[Commit::new().put(Tree::Suppressions, key, list)])?;
+        }
+        let report = place.finish_with(opened)?;
+        let doubt = is_in_doubt.then(|| SuppressionDoubt::of_time(-summary.begun_at));
+        Ok((summary, report, doubt))
     }
 }
 
@@ -82,14 +113,13 @@ impl Building {
         Ok(())
     }
 
-    fn complete(mut self) -> Result<CheckReport, RestoreError> {
+    fn open(mut self) -> Result<(OpenedFiles, StagingDirectory), RestoreError> {
         let path = self.place.path().to_owned();
         self.begins.entry(BASE).or_default();
         self.files.list(&self.begins).map_err(|source| io_error(&path, source))?;
         if let Some(keys) = &self.keys {
             KeyFile::of(&path).restore(keys).map_err(StoreError::Sealing)?;
         }
-        let opened = open::open_with(&StoreOptions::new(&path), Some(self.master))?;
-        Ok(self.place.finish_with(opened)?)
+        Ok((open::open_with(&StoreOptions::new(&path), Some(self.master))?, self.place))
     }
 }

@@ -23,7 +23,8 @@ pub(super) const OURS: char = '_';
 /// The list that identifies the right key.
 const CHECK: &str = "_key";
 
-/// The list that a salvage leaves if it could not verify the lists. They are complete until its update time.
+/// The list that a salvage leaves if it could not verify the lists, complete until its update time, and that a
+/// restore leaves, with the negated time of its backup.
 pub(crate) const SALVAGED: &str = "_salvaged";
 
 const CHECKED: &[u8] = b"offerd suppression key";
@@ -144,25 +145,37 @@ fn unmarked(file: &str) -> String {
     )
 }
 
-/// What a salvage could not verify of the suppression lists, until an operator [confirms](confirm) them.
+/// What a salvage or restore could not verify of the suppression lists, until an operator [confirms](confirm) them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub enum SuppressionDoubt {
     /// Entries may be lost, so no partner is asked about anyone.
     MayBeLost(String),
+    /// The store was restored, so later entries are missing and no partner is asked about anyone.
+    Restored(String),
     /// The lists come from a backup, so later entries may be lost.
     OfBackup(String),
 }
 
 impl SuppressionDoubt {
-    /// Reads the doubt that a salvage has recorded, if any.
+    /// Reads the doubt that a salvage or restore has recorded, if any.
     pub fn read(store: &Store) -> ReadResult<Option<Self>> {
         let lists = SuppressionLists::of(store.clone()).read_ours()?;
         Ok(lists.get(SALVAGED).map(|(list, _)| Self::of_time(list.updated_at)))
     }
 
-    /// The doubt when a backup had complete lists until `until_ms`, Unix milliseconds; 0 if none had.
+    /// The doubt when a backup had complete lists until `until_ms`, Unix milliseconds; 0 if none had. Negative
+    /// if the store was restored from a backup of that time.
     pub(crate) fn of_time(until_ms: i64) -> Self {
+        if until_ms < 0 {
+            let of = DateTime::from_timestamp_millis(-until_ms).unwrap_or_default();
+            return Self::Restored(format!(
+                "the store was restored from the backup of {}: opt-outs and other entries of suppression \
+                    lists added later are missing. Until that is settled, no partner is asked; add the people \
+                    you know of, then accept the lists with `offerd suppressions confirm`",
+                of.format("%Y-%m-%dT%H:%M:%SZ")
+            ));
+        }
         match DateTime::from_timestamp_millis(until_ms).filter(|_| until_ms > 0) {
             None => Self::MayBeLost(
                 "a salvage could not prove that the suppression lists are complete: some opt-outs may be \
@@ -187,7 +200,7 @@ pub fn damage(store: &Store) -> ReadResult<Option<String>> {
     Ok((!is_marked && lists.keys().any(|name| name != SALVAGED)).then(|| unmarked("the one that is there")))
 }
 
-/// Accepts the lists as they are after a salvage that could not verify them. Returns whether any needed it.
+/// Accepts the lists as they are after a restore, or a salvage that could not verify them. Returns whether any needed it.
 pub async fn confirm(store: &Store, file: &Path) -> Result<bool, OptOutError> {
     let lists = SuppressionLists::of(store.clone());
     let is_unmarked = damage(store)?.is_some();

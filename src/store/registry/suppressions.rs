@@ -206,6 +206,11 @@ pub(crate) fn salvaged(now_ms: i64, whole_until_ms: Option<i64>) -> (Vec<u8>, Ve
     (key(left_alone::SALVAGED), codec::encode_json(&list))
 }
 
+/// The record that a restore leaves: the lists are those of a backup begun at this time.
+pub(crate) fn restored(now_ms: i64, begun_at_ms: i64) -> (Vec<u8>, Vec<u8>) {
+    salvaged(now_ms, Some(-begun_at_ms))
+}
+
 /// The name of the list in a key, and whether the key is that of a part.
 fn parsed(key: &[u8]) -> Option<(String, bool)> {
     let end = key.iter().position(|byte| *byte == 0)?;

@@ -249,7 +249,8 @@ impl SalvagedLists {
 
     fn mark(&self, begun: &mut BegunSalvage) -> Result<(), StoreError> {
         let mut until = self.marked_ms;
-        if self.may_lack {
+        // A restored store stays locked.
+        if self.may_lack && until.is_none_or(|until| until >= 0) {
             until = Some(self.whole_until_ms.unwrap_or(0));
             let (key, list) = suppressions::salvaged(Utc::now().timestamp_millis(), self.whole_until_ms);
             begun.new.committer.execute_all(&[Commit::new().put(Tree::Suppressions, key, list)])?;

@@ -125,6 +125,19 @@ impl KeyPlace for KeyFile {
     fn write(&self, master: &MasterKey, ring: &KeyRing) -> Result<(), SealingError> {
         self.restore(&key_text::text(master, ring))
     }
+
+    fn rewrite(&self, master: &MasterKey, ring: &KeyRing) -> Result<Vec<&'static str>, SealingError> {
+        let is_lost = |file: &Self| {
+            let held = file.opened_text(master).and_then(|text| key_text::opened(&file.path, master, &text));
+            held.map_or(true, |held| *held.to_bytes() != *ring.to_bytes())
+        };
+        let files = [(Self { path: self.path.clone() }, NAME), (self.copy(), COPY)];
+        let lost: Vec<_> = files.iter().filter(|(file, _)| is_lost(file)).map(|(_, name)| *name).collect();
+        if !lost.is_empty() {
+            self.write(master, ring)?;
+        }
+        Ok(lost)
+    }
 }
 
 fn discard(fresh: &Path) -> io::Result<()> {

@@ -337,6 +337,12 @@ impl Sealing {
         Ok(())
     }
 
+    /// Writes the files of the keys again where they are missing or damaged, and names them.
+    pub(super) fn rewrite(&self) -> Result<Vec<&'static str>, SealingError> {
+        let master = self.master.lock();
+        self.place.rewrite(&master, &self.ring.read())
+    }
+
     pub(super) fn master_key(&self) -> MasterKey {
         self.master.lock().clone()
     }

@@ -254,6 +254,43 @@ fn both_manifests_or_the_journal_may_be_gone() {
     }
 }
 
+#[test]
+fn an_open_store_writes_its_keys_and_manifests_again_and_says_so() {
+    let directory = directory();
+    let store = inline(&directory);
+    let lead = Uuid::from_u128(0x1EAD);
+    store.commit_now(Commit::new().about(lead).put(Tree::Leads, lead, "sealed")).unwrap();
+    for names in [["keys", "keys.copy"], ["manifest", "manifest.copy"]] {
+        let paths = names.map(|name| directory.path().join(name));
+        for harm in 0..3 {
+            assert_eq!(store.check().unwrap().damages.len(), 0, "{names:?}, {harm}");
+            for path in &paths {
+                match harm {
+                    0 => fs::remove_file(path).unwrap(),
+                    1 => fs::write(path, "").unwrap(),
+                    _ => fs::write(path, [7; 900]).unwrap(),
+                }
+            }
+            let report = store.check().unwrap();
+            let told: Vec<String> = report.damages.iter().map(ToString::to_string).collect();
+            let wanted = names.map(|name| {
+                format!("`{name}` was missing or damaged; nothing is lost, it was written again")
+            });
+            assert_eq!((told.as_slice(), report.is_sound()), (&wanted[..], true));
+            // Until the next start it stays known.
+            store.shared.records().volumes().damages.forget(|_| true);
+        }
+    }
+    fs::remove_file(directory.path().join("keys")).unwrap();
+    fs::create_dir(directory.path().join("keys")).unwrap();
+    let report = store.check().unwrap();
+    assert!(!report.is_sound() && report.damages[0].to_string().contains("cannot be written again"));
+    fs::remove_dir(directory.path().join("keys")).unwrap();
+    assert!(store.check().unwrap().is_sound());
+    let store = killed(store, &directory);
+    assert_eq!(store.payload(Tree::Leads, lead).as_deref(), Some(&b"sealed"[..]));
+}
+
 /// A volume that is lost together with the manifest shows only by the data keys of its leads.
 #[test]
 fn a_volume_that_is_gone_with_both_manifests_is_told() {

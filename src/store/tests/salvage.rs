@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::future::Future;
 
-use super::backup::taken;
+use super::backup::{Restore, master, taken};
 use super::volumes::{COMPANY, HOUR_MS, Hourly, answers, events, submit};
 use super::*;
 use crate::audit::{AuditEntry, AuditFilter, AuditGap, AuditLog};
@@ -385,6 +385,30 @@ fn a_base_that_is_gone_with_the_list_of_its_files_is_missed_all_the_same_also_af
         assert!(matches!(with.doubt, Some(SuppressionDoubt::OfBackup(_))), "{with:?}");
         assert!(is_left_alone(&drill.salvaged(), &key));
     }
+}
+
+#[test]
+fn a_restored_store_asks_about_nobody_until_its_lists_are_confirmed() {
+    let restored = |drill: &Drill, has_opt_out_key: bool| {
+        let _ = fs::remove_dir_all(drill.new_place());
+        let mut restore = Restore::begin(&drill.new_place(), master(&drill.directory)).unwrap();
+        restore.push(&drill.backup).unwrap();
+        restore.finish_to_use(has_opt_out_key).unwrap().2
+    };
+    let without = drill();
+    assert_eq!(restored(&without, false), None, "neither the backup nor a key tells of any opt-out");
+    assert_eq!(SuppressionDoubt::read(&without.salvaged()).unwrap(), None);
+    let doubt = restored(&without, true);
+    let Some(SuppressionDoubt::Restored(told)) = &doubt else { panic!("{doubt:?}") };
+    assert!(told.contains("the backup of 20") && told.contains("suppressions confirm"), "{told}");
+    assert_eq!(SuppressionDoubt::read(&without.salvaged()).unwrap(), doubt);
+
+    let (drill, key) = of_no_lead();
+    assert!(restored(&drill, false).is_some());
+    let store = drill.salvaged();
+    assert!(is_left_alone(&store, &key) && SuppressionDoubt::read(&store).unwrap().is_some());
+    assert!(block_on(left_alone::confirm(&store, &key)).unwrap());
+    assert_eq!(SuppressionDoubt::read(&store).unwrap(), None);
 }
 
 #[test]

@@ -184,6 +184,16 @@ impl Volumes {
         number == BASE || self.last().is_some_and(|(last, _)| last == number)
     }
 
+    /// Writes the manifest again where it is missing or damaged, and names the files.
+    pub(super) fn rewrite_manifest(&self) -> io::Result<Vec<&'static str>> {
+        let mut manifest = self.manifest.lock();
+        let lost = manifest.differing(self.store());
+        if !lost.is_empty() {
+            manifest.write(self.store(), &self.options.sync_fault)?;
+        }
+        Ok(lost)
+    }
+
     /// Writes the manifest anew. Once this returns, it lists every file.
     pub(super) fn write_manifest(&self) -> io::Result<()> {
         let mut manifest = self.manifest.lock();

@@ -662,10 +662,13 @@ fn the_mappings_of_a_request_are_bounded_together() {
     let doubled = "{% set a=[a,a] %}".repeat(60);
     let found = fault(&format!("xml='''<a>{{% set a=[1,2] %}}{doubled}{{{{ a|tojson }}}}</a>'''"));
     assert!(found.contains(&format!("http.xml` {too_much}")), "{found}");
-    let field = "\"range(9000)|list|tojson|sha256|hex\"";
-    let asked = |fields: &str| requested(&load(&format!("json = {{ {fields} }}\n{ANSWER}")).unwrap());
-    assert!(asked(&format!("a = {field}")).is_ok());
-    let failed = asked(&format!("a = {field}, b = {field}, c = {field}, d = {field}")).err().unwrap();
+    let values = format!("[{}]|tojson|sha256|hex", "0,".repeat(5_000));
+    let asked = |count: usize| {
+        let fields: Vec<_> = (0..count).map(|nth| format!("f{nth} = \"{values}\"")).collect();
+        requested(&load(&format!("json = {{ {} }}\n{ANSWER}", fields.join(", "))).unwrap())
+    };
+    assert!(asked(5).is_ok());
+    let failed = asked(12).err().unwrap();
     assert!(failed.key.starts_with("json.") && failed.cause.starts_with(too_much), "{failed}");
 }
 

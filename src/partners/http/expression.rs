@@ -9,16 +9,13 @@ use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 use super::absent::{AbsentMapping, LookedUp};
 use super::bounds::{self, BoundedText};
 use super::conditions::{self, NO_TRUTH};
-use super::mapping_error::{MappingError, MappingResult, TEMPLATE};
+use super::mapping_error::{FUEL, MappingError, MappingResult, TEMPLATE};
 use super::plain::Plain;
 use super::truth::{plain, says_nothing, truth_of};
 use super::work::{self, TEXT_BYTES};
 use super::xml::{self, sent};
 use super::{comparison, filters, jws, moment, signing, specimen};
 use offerd_base::declaration::{did_you_mean, nearest};
-
-/// Instructions that one run may take.
-pub(super) const FUEL: u64 = 50_000;
 
 const RECURSION: usize = 32;
 

@@ -5,8 +5,10 @@ use std::error::Error as _;
 
 use minijinja::{Error, ErrorKind};
 
-use super::expression::FUEL;
 use super::signing::has_no_value;
+
+/// Instructions that one run of a mapping may take.
+pub(super) const FUEL: u64 = 50_000;
 
 /// The name of a compiled template in its environment.
 pub(super) const TEMPLATE: &str = "template";

@@ -44,6 +44,7 @@ fn main() {
             max_ejected_percent: 50,
             simulate_only: false,
             open_ceiling: Duration::MAX,
+            answer_bytes: usize::MAX,
         });
         let endpoints: Vec<Endpoint> = (0..PARTNERS).map(|number| endpoint(&wire, number)).collect();
         let bare: Vec<Bare> = (0..PARTNERS).map(|_| bare_client()).collect();

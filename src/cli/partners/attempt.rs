@@ -185,11 +185,11 @@ async fn send(
     let answered = conversed.reading(source, &question, &fitting);
     let reading =
         answered.map_err(|error| format!("the answer cannot be mapped: {}", covered(&error.in_full())))?;
-    // A verdict that applied found what it looked for.
+    // An answer with offers needs no verdict, and a verdict that applied found what it looked for.
     let is_judged = match &reading.answered {
         Answered::Offers(quotes) => !quotes.is_empty() || !reading.dropped.is_empty(),
         Answered::Declined(_) => reading.why.is_none(),
-        Answered::Failed(_) => reading.is_error,
+        Answered::Failed(_) => reading.is_error || !reading.dropped.is_empty(),
     };
     for absent in reading.absent.iter().chain(lacking.iter().filter(|_| !is_judged)) {
         page::print(absent);

@@ -75,7 +75,7 @@ const DONE: [(&str, bool, &str); 12] = [
         "export OFFERD__STORE__SUPPRESSION_KEY_FILE=vol.key; offerd restore backup --into vol && echo ada@example.com | \
          OFFERD__STORE__PATH=vol offerd suppressions add everywhere - --kind email --plain",
         true,
-        "everywhere has 1 entries",
+        "everywhere has 1 entry",
     ),
 ];
 

@@ -13,6 +13,8 @@
 
 #[path = "../load/cpu.rs"]
 mod cpu;
+#[path = "../load/draw.rs"]
+mod draw;
 mod far;
 mod floor;
 #[path = "../load/generator.rs"]
@@ -31,6 +33,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use draw::draw;
 use http_body_util::{BodyExt, Full};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -211,17 +214,6 @@ fn lead() -> String {
 fn next() -> u64 {
     static COUNT: AtomicU64 = AtomicU64::new(1);
     COUNT.fetch_add(1, Ordering::Relaxed)
-}
-
-/// A number from 0 to 1; the sequence is the same in every run.
-fn draw() -> f64 {
-    static SEED: AtomicU64 = AtomicU64::new(0);
-    // SplitMix64.
-    let step = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut bits = SEED.fetch_add(step, Ordering::Relaxed).wrapping_add(step);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// In ms; `times` are sorted.

@@ -13,6 +13,7 @@
 mod bare;
 mod cpu;
 mod disk;
+mod draw;
 mod generator;
 #[path = "../../tests/it/kit/mod.rs"]
 mod kit;

@@ -1,10 +1,11 @@
 //! The open loop: requests at random times, whether or not the server keeps up.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
+use crate::draw::draw;
 use crate::generator::{Call, Connection, Start, histogram, joined, micros};
 
 /// The warm-up at the measured rate.
@@ -46,15 +47,4 @@ fn wait(due: Instant) {
     while let Some(left) = due.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
         std::thread::park_timeout(left);
     }
-}
-
-/// A number from 0 to 1; the sequence is the same in every run.
-fn draw() -> f64 {
-    static SEED: AtomicU64 = AtomicU64::new(0);
-    // SplitMix64.
-    let step = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut bits = SEED.fetch_add(step, Ordering::Relaxed).wrapping_add(step);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
 }

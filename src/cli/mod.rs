@@ -60,6 +60,9 @@ use offerd_base::config::StoreSettings;
 use offerd_base::telemetry::logging;
 use offerd_store::{DISK_FULL, SealingError, Store, StoreError, StoreOptions};
 
+/// How long a command waits at its end until a store that it has used is closed.
+const CLOSING: Duration = Duration::from_secs(10);
+
 /// A matching engine for financial offers: a lead goes in, a rate table comes out.
 #[derive(Debug, Parser)]
 #[command(
@@ -218,7 +221,10 @@ pub fn run() -> ExitCode {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime =
                 runtime.expect("a runtime without worker threads needs nothing that could be missing");
-            runtime.block_on(execute(config.as_deref(), command)).map(|()| ExitCode::SUCCESS)
+            let ended = runtime.block_on(execute(config.as_deref(), command));
+            drop(runtime);
+            offerd_store::wait_closed(CLOSING);
+            ended.map(|()| ExitCode::SUCCESS)
         }
     };
     match ended {

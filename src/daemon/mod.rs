@@ -15,6 +15,8 @@ mod started;
 mod threads;
 mod watchdog;
 
+use std::time::Instant;
+
 use actix_rt::System;
 use tokio::runtime::Builder;
 
@@ -56,11 +58,12 @@ fn run_to_end(config: Option<PathBuf>, loaded: Loaded) -> Result<ExitCode, Fatal
         .map_err(|error| format!("could not start the shutdown watchdog thread: {error}"))?;
     let outcome = system.block_on(live(config, loaded, sockets, (filter, metrics), &guard));
     if outcome.is_ok() {
-        // The indexes are closed when the last task drops the store.
+        let ends = Instant::now() + CLOSING;
         drop(system);
         if let Some(runtime) = Arc::into_inner(runtime) {
             runtime.shutdown_timeout(CLOSING);
         }
+        offerd_store::wait_closed(ends.saturating_duration_since(Instant::now()));
     }
     outcome.map_err(|message| {
         error!("{message}");

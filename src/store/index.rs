@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
+use parking_lot::{Condvar, Mutex};
+
 use super::disk::{self, DiskError, DiskResult};
 use super::record_file::Locator;
 use super::tally::IndexDigest;
@@ -29,12 +31,41 @@ const HEADING: &str = "offerd index 1 ";
 
 const LOCKED: &str = "it is open elsewhere";
 
+/// How long to wait for sled's lock. The store's own lock keeps other processes out, so only the background
+/// job of an index just closed can hold it: a long wait costs nothing, a short one a rebuild.
+const LOCK_WAIT: Duration = Duration::from_secs(20);
+
 pub(super) struct VolumeIndex {
     /// `None` once it is closed.
     db: Option<sled::Db>,
     tally: IndexDigest,
     volume: PathBuf,
-    lock_wait: Duration,
+    _held: HeldIndex,
+}
+
+/// Indexes that are open in this process.
+static HELD: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+
+struct HeldIndex;
+
+impl HeldIndex {
+    fn new() -> Self {
+        *HELD.0.lock() += 1;
+        Self
+    }
+}
+
+impl Drop for HeldIndex {
+    fn drop(&mut self) {
+        *HELD.0.lock() -= 1;
+        HELD.1.notify_all();
+    }
+}
+
+/// Waits until other threads have dropped their clones of closed stores, so that the indexes are closed. A
+/// process that ends before that has to rebuild them at its next start.
+pub fn wait_closed(bound: Duration) {
+    let _ = HELD.1.wait_while_for(&mut HELD.0.lock(), |held| *held > 0, bound);
 }
 
 #[cfg(any(test, feature = "test"))]
@@ -47,8 +78,6 @@ pub(super) struct IndexOptions<'a> {
     pub(super) volume: &'a Path,
     /// Memory for sled's page cache, in bytes.
     pub(super) cache_bytes: u64,
-    /// How long to wait for sled's lock, which an index just closed may still hold.
-    pub(super) lock_wait: Duration,
 }
 
 impl From<sled::Error> for DiskError {
@@ -120,14 +149,13 @@ impl VolumeIndex {
         let began = Instant::now();
         let db = loop {
             match guarded(options.volume, || config.open()) {
-                Err(error) if error.0.contains(LOCKED) && began.elapsed() < options.lock_wait => {
+                Err(error) if error.0.contains(LOCKED) && began.elapsed() < LOCK_WAIT => {
                     thread::park_timeout(disk::LOCK_RETRY);
                 }
                 opened => break opened?,
             }
         };
-        let (volume, lock_wait) = (options.volume.to_owned(), options.lock_wait);
-        Ok(Self { db: Some(db), tally, volume, lock_wait })
+        Ok(Self { db: Some(db), tally, volume: options.volume.to_owned(), _held: HeldIndex::new() })
     }
 
     pub(super) fn get(&self, key: &[u8]) -> DiskResult<Option<Locator>> {
@@ -174,7 +202,7 @@ impl VolumeIndex {
         guarded(&self.volume, move || db.flush().map(|_| ()))?;
         // sled keeps its lock until its last background job is done.
         let file = File::open(directory(&self.volume).join("db"))?;
-        if !disk::lock_until(&file, Instant::now() + self.lock_wait)? {
+        if !disk::lock_until(&file, Instant::now() + LOCK_WAIT)? {
             return Err(failed(&self.volume, LOCKED));
         }
         drop(file);
@@ -288,7 +316,7 @@ mod tests {
     use super::*;
 
     fn options(volume: &Path) -> IndexOptions<'_> {
-        IndexOptions { volume, cache_bytes: 1 << 20, lock_wait: Duration::from_secs(5) }
+        IndexOptions { volume, cache_bytes: 1 << 20 }
     }
 
     fn filled(volume: &Path) -> VolumeIndex {

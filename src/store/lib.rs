@@ -165,6 +165,7 @@ pub use self::error::StoreError;
 pub use self::expiry::Expired;
 pub use self::frame::{Reason, VALUE_LIMIT};
 pub use self::health::StoreHealth;
+pub use self::index::wait_closed;
 pub use self::journal::START_BYTES;
 pub use self::manifest::FORMAT;
 pub use self::options::StoreOptions;

@@ -569,7 +569,8 @@ async fn a_daemon_starts_without_first_tokens_where_its_company_cannot_be_read()
 #[tokio::test]
 async fn a_long_list_of_what_is_broken_is_cut_unless_all_is_asked_for() {
     let daemon = with_leads().await.start().await;
-    for _ in 0..5 {
+    // With those before, more than are named even where no index is left that knows the lost base.
+    for _ in 0..20 {
         assert_eq!(daemon.submit(sample("everything")).await.status, 200);
     }
     let (_, stopped) = daemon.terminate();

@@ -136,7 +136,7 @@ impl Volumes {
         let files = VolumeFiles::create(self.store(), number)?;
         let place = DiskVolume::at(self.store(), VolumeRow { number, begins, files: files.rows() });
         let share = self.options.cache_bytes / YOUNG_CACHE_SHARE;
-        let volume = Volume::open(files, place.options(&self.options, share), &self.damages)?;
+        let volume = Volume::open(files, place.options(share), &self.damages)?;
         let _ = place.opened.set(Arc::new(volume));
         self.dated.write().insert(number, Arc::new(place));
         let written = self.write_manifest();
@@ -482,14 +482,14 @@ impl DiskVolume {
     /// Opens a closed volume with its share of the index memory; one caller at a time.
     fn open(&self, store: &StoreOptions, share: u64, damages: &Damages) -> DiskResult<Arc<Volume>> {
         let files = VolumeFiles::open(&store.path, &self.row, damages)?;
-        let volume = Volume::open(files, self.options(store, store.cache_bytes / share), damages)?;
+        let volume = Volume::open(files, self.options(store.cache_bytes / share), damages)?;
         let number = self.row.number;
         damages.forget(|known| known.volume == Some(number) && matches!(known.what, DamageKind::Unusable(_)));
         Ok(Arc::clone(self.opened.get_or_init(|| Arc::new(volume))))
     }
 
-    fn options(&self, store: &StoreOptions, cache_bytes: u64) -> IndexOptions<'_> {
-        IndexOptions { volume: &self.directory, cache_bytes, lock_wait: store.lock_wait }
+    fn options(&self, cache_bytes: u64) -> IndexOptions<'_> {
+        IndexOptions { volume: &self.directory, cache_bytes }
     }
 
     fn row(&self) -> VolumeRow {

@@ -68,14 +68,18 @@ impl LastStoredMinute {
     pub(super) async fn keep(&mut self, app: &Arc<AdminState>) {
         let Some(reading) = app.console.history.last(Duration::ZERO).pop() else { return };
         let minute = minute_of(reading.at);
+        let days = &app.console.days;
+        // The reports of a daemon that has just started may not be read yet.
+        if days.last().is_none_or(|(at, _)| minute_of(at) != minute)
+            && let Ok(Some(today)) = app.reading(UNREAD, Today::now).await
+        {
+            days.add(reading.at, today);
+        }
         if minute == self.0 {
             return;
         }
         self.0 = minute;
-        let today = app.reading(UNREAD, Today::now).await.ok().flatten();
-        if let Some(today) = today {
-            app.console.days.add(reading.at, today);
-        }
+        let today = days.last().filter(|(at, _)| minute_of(*at) == minute).map(|(_, today)| today);
         let bytes = codec::encode(&MetricsReading { today, ..reading });
         let commit = Commit::new()
             .put(Tree::Charts, key(app, minute), bytes)

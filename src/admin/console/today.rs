@@ -58,6 +58,11 @@ impl DailyTotals {
         }
     }
 
+    /// The newest reading and its time.
+    pub(super) fn last(&self) -> Option<(i64, Today)> {
+        self.0.lock().back().copied()
+    }
+
     /// Today's figures next to yesterday's up to the same time, and the time of the reading.
     pub(super) fn compared(&self) -> Option<(i64, Vec<Value>)> {
         let days = self.0.lock();

@@ -41,7 +41,7 @@ pub struct PauseOrder {
     /// What is paused.
     #[serde(flatten)]
     pub what: Pausable,
-    /// Why, for the audit.
+    /// Why: shown beside the pause and in the audit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -66,7 +66,9 @@ pub(super) async fn paused(
     let (partner, product_type) = named(what);
     let note =
         note!("partner.pause", partner, product_type, "partner paused").about(told(what)).because(reason);
-    let pause = pausing::pause(&app.engine, what, async |commit| app.commit(actor, note, commit).await).await;
+    let begun = Pause::now(&what.partner, what.product_type, &actor.who, reason);
+    let pause =
+        pausing::pause(&app.engine, begun, async |commit| app.commit(actor, note, commit).await).await;
     pause.map_err(|failure| unwritten("the pause", &failure))
 }
 

@@ -205,7 +205,7 @@ def pause_and_resume(page, admin):
     page.locator("main table a").first.click()
     page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Pause all of it").click()
-    expect(page.locator(".pill", has_text="paused by command").first).to_be_visible()
+    expect(page.locator(".pill", has_text="paused by an operator").first).to_be_visible()
     # Somebody else resumes it: the button follows without being asked.
     other = page.context.new_page()
     other.goto(page.url)

@@ -299,7 +299,7 @@ async fn a_partner_is_paused_and_resumed_by_our_own_forms_only() {
         let answer = send(&daemon, &pause, fields, headers).await;
         assert_eq!(answer.status, 403, "{fields:?} {headers:?}");
     }
-    assert!(!html(&daemon, &path).await.contains("paused by command"));
+    assert!(!html(&daemon, &path).await.contains("paused by an operator"));
     let json = daemon.request(Method::POST, &format!("{}{pause}", daemon.admin), "", "{}").await;
     assert_eq!(json.status, 415);
 
@@ -307,10 +307,10 @@ async fn a_partner_is_paused_and_resumed_by_our_own_forms_only() {
     let ours = [("origin", origin.as_str()), ("sec-fetch-site", "same-origin")];
     let paused = send(&daemon, &pause, &[("csrf", &token)], &ours).await;
     assert_eq!((paused.status, paused.header("location")), (303, Some(path.as_str())));
-    assert!(html(&daemon, &path).await.contains("paused by command"));
+    assert!(html(&daemon, &path).await.contains("paused by an operator"));
     let resumed = send(&daemon, &format!("{path}/resume"), &[("csrf", &token)], &ours).await;
     assert_eq!(resumed.status, 303);
-    assert!(!html(&daemon, &path).await.contains("paused by command"));
+    assert!(!html(&daemon, &path).await.contains("paused by an operator"));
     daemon.logged("partner.pause").await;
     daemon.logged("partner.resume").await;
     daemon.logged("who=\"console, link of admin key\"").await;

@@ -296,7 +296,7 @@ async fn what_limits_kept_out_is_told_as_it_was_and_to_clients_without_figures()
     }
     assert_eq!(seat(&explained, "capped")["refusals"][0]["wanted"], "fewer asks in the day than its cap");
     assert_eq!(seat(&explained, "closed")["refusals"].as_array().unwrap().len(), 1);
-    assert_eq!(seat(&explained, "paused")["refusals"][0]["found"], "paused by command");
+    assert_eq!(seat(&explained, "paused")["refusals"][0]["found"], "paused by an operator");
     assert_eq!(seat(&explained, "left")["refusals"][0]["found"], "alone");
 
     // What the command leaves out does not change what it counts.

@@ -117,7 +117,7 @@ async fn a_pause_holds_at_once_over_a_reload_and_over_a_kill_until_it_is_ended()
     let daemon = daemon.kill().start().await;
     assert_eq!(lenders(&daemon).await, ["open"]);
     let shown = standing(&daemon, "both");
-    assert_eq!(shown["state"], "pausedByCommand");
+    assert_eq!(shown["state"], "pausedByOperator");
     assert!(shown["since"].is_string());
 
     run(&daemon, &["partners", "resume", "both"]).unwrap();
@@ -130,11 +130,14 @@ async fn a_pause_holds_at_once_over_a_reload_and_over_a_kill_until_it_is_ended()
 async fn a_pause_of_a_stopped_daemon_holds_when_it_starts() {
     let daemon = live(vec![partner("one").loan(""), partner("two").loan("")]).await;
     let (_, stopped) = daemon.terminate();
-    let paused = stopped.plan.command(&["partners", "pause", "one"]).output().unwrap();
+    let pause = ["partners", "pause", "one", "--reason", "answers 500 since noon"];
+    let paused = stopped.plan.command(&pause).output().unwrap();
     assert!(paused.status.success(), "{}", String::from_utf8_lossy(&paused.stderr));
     let listed = stopped.plan.command(&["partners", "list"]).output().unwrap();
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
-    assert!(listed.contains("paused by command since"), "{listed}");
+    assert!(listed.contains("paused by an operator since"), "{listed}");
+    assert!(listed.contains(", by ") && listed.contains("(uid "), "{listed}");
+    assert!(listed.contains(": answers 500 since noon"), "{listed}");
     let daemon = stopped.start().await;
     assert_eq!(lenders(&daemon).await, ["two"]);
     let told = run(&daemon, &["partners", "resume", "one", "--product", "loan"]).unwrap_err();
@@ -147,7 +150,7 @@ async fn a_fault_in_the_partner_files_keeps_nobody_from_pausing_with_the_running
     std::fs::write(daemon.partners().join("broken.toml"), "x = ").unwrap();
     let paused = run(&daemon, &["partners", "pause", "one", "--json"]).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&paused).unwrap()["paused"], true);
-    assert_eq!(standing(&daemon, "one")["state"], "pausedByCommand");
+    assert_eq!(standing(&daemon, "one")["state"], "pausedByOperator");
     run(&daemon, &["partners", "timing", "one"]).unwrap();
 
     let (_, stopped) = daemon.terminate();
@@ -306,6 +309,6 @@ async fn explain_tells_what_the_running_daemon_has_counted() {
     let told = run(&daemon, &["explain", file.to_str().unwrap()]).unwrap();
     let row = |key: &str| told.lines().find(|line| line.trim_start().starts_with(key)).unwrap().to_owned();
     assert!(row("capped").contains("fewer asks than its cap"), "{told}");
-    assert!(row("paused").contains("paused by command since"), "{told}");
+    assert!(row("paused").contains("paused by an operator since"), "{told}");
     assert!(row("open").contains("no exclusive partner") && row("open").contains("sole"), "{told}");
 }

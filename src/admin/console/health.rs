@@ -159,7 +159,7 @@ fn partners(app: &AdminState) -> Judged {
     let standings = app.engine.standings();
     let of = |states: &[State]| standings.iter().filter(|standing| states.contains(&standing.state)).count();
     let (active, all) = (of(&[State::Active]), standings.len());
-    let paused = of(&[State::PausedByFile, State::PausedByCommand]);
+    let paused = of(&[State::PausedByFile, State::PausedByOperator]);
     let capped = of(&[State::Capped, State::OverBudget]);
     let closed = of(&[State::OutsideSchedule, State::OutsideDays]);
     let (class, state) = match active {

@@ -117,6 +117,7 @@ fn seat_view(app: &AdminState, look: &SeatView, paused: bool) -> Result<Value> {
         product => seat.product_type.as_str(), state => look.state,
         since => look.standing.since.map(|time| time.timestamp_millis()),
         until => look.standing.until.map(|time| time.timestamp_millis()),
+        paused_by => look.standing.paused_by, pause_reason => look.standing.pause_reason,
         paused, health => look.health, cause => look.standing.health.cause, asked_how,
         at_once => seat.answers_at_once(), timeout, adapted, breaker => look.breaker, caps => look.caps,
         preview_clicks => preview_clicks(app, look),

@@ -71,7 +71,7 @@ pub(super) fn of_seats(engine: &MatchingEngine) -> Vec<SeatView> {
 fn pill(state: State) -> Pill {
     let class = match state {
         State::Active => "good",
-        State::PausedByFile | State::PausedByCommand | State::OutsideSchedule | State::OutsideDays => "idle",
+        State::PausedByFile | State::PausedByOperator | State::OutsideSchedule | State::OutsideDays => "idle",
         State::Capped | State::OverBudget | State::ListMissing => "warn",
         State::BreakerOpen => "bad",
     };

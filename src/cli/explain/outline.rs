@@ -172,8 +172,8 @@ mod tests {
     #[test]
     fn a_single_reason_against_a_seat_stands_in_its_heading() {
         let mut section = SeatOutline::new("bank", "loan", "not asked", Color::Red);
-        section.refused(&[EligibilityObjection::new(NOT_PAUSED, "paused by command")]);
-        assert_eq!(section.state.0, "not asked: paused by command");
+        section.refused(&[EligibilityObjection::new(NOT_PAUSED, "paused by an operator")]);
+        assert_eq!(section.state.0, "not asked: paused by an operator");
         assert!(!section.has_offers() && section.lines.is_empty());
     }
 }

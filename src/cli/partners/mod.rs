@@ -29,7 +29,7 @@ pub enum PartnersCommand {
     Pause {
         #[command(flatten)]
         what: PartnerSelector,
-        /// Why, for the audit: a sentence without anything of a person
+        /// Why, shown beside the pause and in the audit: a sentence without anything of a person
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
@@ -96,7 +96,7 @@ pub async fn run(config: Option<&Path>, command: PartnersCommand) -> Result<(), 
                 ResumeResult::Ended => tell!("{name} is resumed"),
                 ResumeResult::NotPaused => {
                     return Err(format!(
-                        "{name} is not paused from the command line; if its file has `paused`, remove that and reload"
+                        "{name} is not paused by an operator; if its file has `paused`, remove that and reload"
                     ).into());
                 }
                 ResumeResult::PausedAsAWhole => {

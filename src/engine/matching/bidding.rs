@@ -16,7 +16,7 @@ pub struct Bidding {
     over: Arc<watch::Sender<bool>>,
 }
 
-/// Whether a seat is currently paused from the command line.
+/// Whether a seat is currently paused by an operator.
 pub type IsPaused = Arc<dyn Fn() -> bool + Send + Sync>;
 
 #[derive(Default)]

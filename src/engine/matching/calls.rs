@@ -30,7 +30,7 @@ pub struct Calls {
     pub callback: Option<CallbackAddress>,
     /// Records the transcript.
     pub transcript: Option<Recorder>,
-    /// Whether the partner is paused from the command line.
+    /// Whether the partner is paused by an operator.
     pub is_paused: Option<IsPaused>,
     /// Why the partner's last callback could not be read.
     pub unreadable: Option<String>,
@@ -154,7 +154,7 @@ impl Calls {
         if !self.is_paused.as_ref().is_some_and(|is_paused| is_paused()) {
             return Ok(());
         }
-        Err(AskError::NotSent(NoOfferReason::Paused, "it was paused from the command line".to_owned()))
+        Err(AskError::NotSent(NoOfferReason::Paused, "it was paused by an operator".to_owned()))
     }
 
     async fn write(

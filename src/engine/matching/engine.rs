@@ -182,7 +182,7 @@ impl MatchingEngine {
                 standing.breaker = Some(endpoint.description());
             }
             standing.health = match standing.state {
-                State::PausedByFile | State::PausedByCommand | State::OutsideSchedule => {
+                State::PausedByFile | State::PausedByOperator | State::OutsideSchedule => {
                     Judgement { health: Health::NotAsked, cause: None }
                 }
                 // A seat at its cap may be asked again in the next minute.

@@ -42,11 +42,11 @@ impl Pausable {
 /// Pauses, durably and for every new lead once this returns. Partners already asked may still answer.
 pub async fn pause(
     engine: &MatchingEngine,
-    what: &Pausable,
+    pause: Pause,
     commit: impl AsyncFnOnce(Commit) -> Result<(), CommitError>,
 ) -> Result<Pause, CommitError> {
     let pauses = Pauses::of(engine.records.store.clone());
-    let pause = pauses.pause(&what.partner, what.product_type, commit).await?;
+    let pause = pauses.pause(pause, commit).await?;
     take_in(engine, &pauses)?;
     Ok(pause)
 }

@@ -29,8 +29,8 @@ macro_rules! denied {
 }
 
 denied! {
-    /// The seat is paused from the command line.
-    Paused "not paused", "paused by command";
+    /// The seat is paused by an operator.
+    Paused "not paused", "paused by an operator";
     /// The seat is outside its schedule.
     Schedule "hours of its schedule", "closed then";
     /// The seat is at its cap of asks per minute.

@@ -76,7 +76,7 @@ pub enum NoOfferReason {
     BelowFloor,
     /// The bid was not chosen, so the lead was not sent.
     Outbid,
-    /// The seat was paused from the command line between ask and posting, so the lead was not sent.
+    /// The seat was paused by an operator between ask and posting, so the lead was not sent.
     Paused,
 }
 

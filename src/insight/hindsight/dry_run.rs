@@ -31,7 +31,7 @@ fn counted_against(standings: &[SeatStanding], seat: &Seat) -> Option<Eligibilit
     let wanted = match standing.state {
         State::Active | State::PausedByFile => return None,
         State::OutsideSchedule | State::OutsideDays | State::ListMissing => return None,
-        State::PausedByCommand => NOT_PAUSED,
+        State::PausedByOperator => NOT_PAUSED,
         State::Capped => "fewer asks than its cap",
         State::OverBudget => "payouts below its budget",
         State::BreakerOpen => "a partner without too many recent failures",

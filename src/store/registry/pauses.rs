@@ -17,17 +17,30 @@ pub struct Pause {
     pub product_type: Option<ProductType>,
     /// When it began, Unix milliseconds; [`UNKNOWN`](Self::UNKNOWN) if its record cannot be read.
     pub since: i64,
+    /// Who paused it: `user alice`, or the operator of a command. Unset if its record cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Why, as given; nothing of a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 impl Pause {
     /// The start of a pause whose record cannot be read.
     pub const UNKNOWN: i64 = i64::MIN;
 
+    /// A pause of a partner, or of one of its product types, that begins now.
+    pub fn now(partner: &str, product_type: Option<ProductType>, by: &str, reason: Option<&str>) -> Self {
+        let (by, reason) = (Some(by.to_owned()), reason.map(str::to_owned));
+        Self { partner: partner.to_owned(), product_type, since: Utc::now().timestamp_millis(), by, reason }
+    }
+
     /// The pause that a key alone describes, when its record cannot be read: the partner stays paused.
     fn of_key(key: &[u8]) -> Option<Self> {
         let (partner, product) = std::str::from_utf8(key).ok()?.split_once('\0')?;
         let product_type = ProductType::from_wire(product);
-        Some(Self { partner: partner.to_owned(), product_type, since: Self::UNKNOWN })
+        let (by, reason) = Default::default();
+        Some(Self { partner: partner.to_owned(), product_type, since: Self::UNKNOWN, by, reason })
     }
 }
 
@@ -55,20 +68,18 @@ impl Pauses {
         Self { store }
     }
 
-    /// Pauses a partner, or one of its product types, through `commit`. An existing pause keeps its start.
+    /// Begins a pause through `commit`, and returns the one in force: an existing pause stays as it is.
     pub async fn pause(
         &self,
-        partner: &str,
-        product_type: Option<ProductType>,
+        pause: Pause,
         commit: impl AsyncFnOnce(Commit) -> Result<(), CommitError>,
     ) -> Result<Pause, CommitError> {
-        let pause = Pause { partner: partner.to_owned(), product_type, since: Utc::now().timestamp_millis() };
-        let key = key(partner, product_type);
+        let key = key(&pause.partner, pause.product_type);
         let paused =
             Commit::new().absent(Tree::Pauses, &key).put(Tree::Pauses, &key, codec::encode_json(&pause));
         match commit(paused).await {
             Err(CommitError::Guard { found, .. }) => codec::decode_json(&found).map_err(|error| {
-                CommitError::Failed(format!("a pause of {partner} cannot be read: {error}"))
+                CommitError::Failed(format!("a pause of {} cannot be read: {error}", pause.partner))
             }),
             written => written.map(|()| pause),
         }

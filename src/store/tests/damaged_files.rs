@@ -665,12 +665,12 @@ fn a_pause_that_cannot_be_read_holds() {
     let pauses = Pauses::of(store.clone());
     let commit = async |commit: Commit| store.commit_now(commit);
     let product = Some(ProductType::Savings);
-    pauses.pause("bank", product, commit).now_or_never().unwrap().unwrap();
+    pauses.pause(Pause::now("bank", product, "test", None), commit).now_or_never().unwrap().unwrap();
     drop((pauses, store));
     tamper(directory.path(), b"zbank\0savings", |raw| raw[9] ^= 1);
     let store = inline(&directory);
     let pauses = Pauses::of(store.clone());
-    let held = Pause { partner: "bank".to_owned(), product_type: product, since: Pause::UNKNOWN };
+    let held = Pause { since: Pause::UNKNOWN, by: None, ..Pause::now("bank", product, "", None) };
     assert_eq!((pauses.list(), pauses.read().unwrap()), (vec![held.clone()], vec![held]));
     let commit = async |commit: Commit| store.commit_now(commit);
     pauses.resume("bank", None, commit).now_or_never().unwrap().unwrap();

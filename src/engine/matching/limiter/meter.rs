@@ -9,6 +9,7 @@ use chrono_tz::Tz;
 use super::batch::{CapBatch, Period};
 use crate::rate_table::denied::Denied;
 use offerd_partners::Limits;
+use offerd_store::pauses::Pause;
 
 /// A minute, milliseconds.
 pub const MINUTE: i64 = 60_000;
@@ -33,8 +34,8 @@ const PER_CENT: f64 = 1e6;
 /// The counts of one seat.
 #[derive(Debug, Clone, Default)]
 pub struct Meter {
-    /// Since when the seat is paused from the command line, Unix milliseconds.
-    pub paused_since: Option<i64>,
+    /// The pause of the seat, if an operator has paused it.
+    pub pause: Option<Pause>,
     minutes: Periods,
     quarters: Periods,
     posted: Periods,

@@ -65,8 +65,8 @@ struct LimiterCounts {
 
 #[derive(Debug, Default)]
 struct PartnerCounts {
-    /// Since when the whole partner is paused from the command line, Unix milliseconds.
-    paused_since: Option<i64>,
+    /// The pause of the whole partner, if an operator has paused it.
+    pause: Option<Pause>,
     meters: [Meter; ProductType::ALL.len()],
 }
 
@@ -154,11 +154,11 @@ impl Limiter {
         self.book(&Posting { cents: -posting.cents, ..posting.clone() });
     }
 
-    /// Whether a seat is paused from the command line.
+    /// Whether a seat is paused by an operator.
     pub fn is_paused(&self, seat: &Seat) -> bool {
         let counts = self.counts.lock();
         let partner = counts.partners.get(&seat.identity.key);
-        partner.is_some_and(|partner| partner.paused_since(seat.product_type).is_some())
+        partner.is_some_and(|partner| partner.pause(seat.product_type).is_some())
     }
 
     /// Reads the pauses from the store and applies them. May block.
@@ -174,14 +174,15 @@ impl Limiter {
     fn set_pauses(&self, pauses: &[Pause]) {
         let mut counts = self.counts.lock();
         for partner in counts.partners.values_mut() {
-            partner.paused_since = None;
-            partner.meters.iter_mut().for_each(|meter| meter.paused_since = None);
+            partner.pause = None;
+            partner.meters.iter_mut().for_each(|meter| meter.pause = None);
         }
-        for Pause { partner, product_type, since } in pauses {
-            match product_type {
-                Some(product_type) => counts.meter(partner, *product_type).paused_since = Some(*since),
-                None => counts.partner(partner).paused_since = Some(*since),
-            }
+        for pause in pauses {
+            let of_what = match pause.product_type {
+                Some(product_type) => &mut counts.meter(&pause.partner, product_type).pause,
+                None => &mut counts.partner(&pause.partner).pause,
+            };
+            *of_what = Some(pause.clone());
         }
     }
 }
@@ -247,7 +248,7 @@ impl LimiterCounts {
     fn denial(&mut self, seat: &Seat, round: LimiterRound) -> Option<Denied> {
         let nodes = self.nodes;
         let partner = self.partner(&seat.identity.key);
-        if partner.paused_since(seat.product_type).is_some() {
+        if partner.pause(seat.product_type).is_some() {
             return Some(Denied::Paused);
         }
         let meter = &mut partner.meters[usize::from(seat.product_type.ordinal())];
@@ -256,8 +257,8 @@ impl LimiterCounts {
 }
 
 impl PartnerCounts {
-    fn paused_since(&self, product_type: ProductType) -> Option<i64> {
-        self.paused_since.or(self.meters[usize::from(product_type.ordinal())].paused_since)
+    fn pause(&self, product_type: ProductType) -> Option<&Pause> {
+        self.pause.as_ref().or(self.meters[usize::from(product_type.ordinal())].pause.as_ref())
     }
 }
 

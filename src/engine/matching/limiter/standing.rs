@@ -28,8 +28,12 @@ record! {
         /// The seat's health, where a daemon runs.
         #[serde(default)]
         health: Judgement,
-        /// Since when it is paused from the command line or its circuit breaker is open.
+        /// Since when an operator has paused it or its circuit breaker is open.
         since?: DateTime<Utc>,
+        /// The operator that has paused it.
+        paused_by?: String,
+        /// The reason that this operator gave.
+        pause_reason?: String,
         /// When it will be asked again; for an active seat, when its schedule closes. Unset if unknown.
         until?: DateTime<Utc>,
         /// State of its breaker, when it asks again and the last failure, while its breaker keeps it out.
@@ -75,8 +79,8 @@ worded! {
     Active "active";
     /// Paused in the partner file.
     PausedByFile "paused by file";
-    /// Paused from the command line.
-    PausedByCommand "paused by command";
+    /// Paused by a command or in the console.
+    PausedByOperator "paused by an operator";
     /// Outside its schedule.
     OutsideSchedule "outside its schedule";
     /// At one of its caps.
@@ -104,7 +108,7 @@ impl Limiter {
         let at = self.now();
         let denial = counts.denial(seat, LimiterRound { at, test: false });
         let partner = counts.partner(&seat.identity.key);
-        let paused_since = partner.paused_since(seat.product_type);
+        let pause = partner.pause(seat.product_type).cloned();
         let meter = &mut partner.meters[usize::from(seat.product_type.ordinal())];
         let asked_this_minute = meter.asked_in_minute(at);
         let asked_today = meter.asked(Period::Day, limits, at);
@@ -117,7 +121,7 @@ impl Limiter {
         let now = moment(at).unwrap_or_default();
         let (state, until) = match denial {
             _ if seat.paused => (State::PausedByFile, None),
-            Some(Denied::Paused) => (State::PausedByCommand, None),
+            Some(Denied::Paused) => (State::PausedByOperator, None),
             Some(Denied::Schedule) => (State::OutsideSchedule, limits.next_change(now)),
             Some(Denied::Dates) => (State::OutsideDays, limits.starts_after(now).and_then(moment)),
             Some(Denied::PerMinute) => (State::Capped, moment((at.div_euclid(MINUTE) + 1) * MINUTE)),
@@ -134,7 +138,9 @@ impl Limiter {
             product_type: seat.product_type,
             state,
             health: Judgement::default(),
-            since: paused_since.and_then(moment),
+            since: pause.as_ref().and_then(|pause| moment(pause.since)),
+            paused_by: pause.as_ref().and_then(|pause| pause.by.clone()),
+            pause_reason: pause.and_then(|pause| pause.reason),
             until,
             breaker: None,
             asked_this_minute,
@@ -175,9 +181,11 @@ impl SeatStanding {
         let words = self.state.words();
         let moment = |at: DateTime<Utc>| at.format("%Y-%m-%d %H:%M UTC");
         match (self.state, self.since, self.until) {
-            (State::PausedByCommand | State::BreakerOpen, Some(since), _) => {
-                let breaker = self.breaker.as_ref().map(|breaker| format!(": {breaker}"));
-                format!("{words} since {}{}", moment(since), breaker.unwrap_or_default())
+            (State::PausedByOperator | State::BreakerOpen, Some(since), _) => {
+                let by = self.paused_by.as_ref().map(|by| format!(", by {by}")).unwrap_or_default();
+                let why = self.breaker.as_ref().or(self.pause_reason.as_ref());
+                let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+                format!("{words} since {}{by}{why}", moment(since))
             }
             (State::Active, _, Some(until)) => format!("{words}, closes {}", moment(until)),
             (_, _, Some(until)) => format!("{words} until {}", moment(until)),

@@ -9,9 +9,10 @@ use futures_util::future::join_all;
 
 use super::*;
 use crate::matching::limiter::{SeatStanding, State};
-use crate::matching::pausing::{self, Pausable};
+use crate::matching::pausing;
 use crate::matching::preview::{self, Preview};
 use crate::rate_table::seating::Verdict;
+use offerd_store::pauses::Pause;
 
 /// A clock in the past, so that moving it never overtakes the UUIDs of tables.
 #[derive(Clone)]
@@ -192,8 +193,8 @@ fn limits_hold_when_second_look_begins_and_not_when_it_is_held() {
         let world = World::of(&[slow, partner("second").second_look(2.0, "")]).await;
         let held = world.submit(Until::Prompt).await;
         assert_eq!(pending(&held), ["slow", "second"]);
-        let what = Pausable { partner: "p1".to_owned(), product_type: None };
-        pausing::pause(world.matchmaker.engine(), &what, async |commit| {
+        let pause = Pause::now("p1", None, "test", None);
+        pausing::pause(world.matchmaker.engine(), pause, async |commit| {
             world.matchmaker.engine().records.store.commit(commit).await
         })
         .await
@@ -288,8 +289,8 @@ fn a_paused_partner_is_not_previewed() {
                 .len()
         };
         assert_eq!(shown(), 2);
-        let what = Pausable { partner: "p0".to_owned(), product_type: None };
-        pausing::pause(engine, &what, async |commit| engine.records.store.commit(commit).await)
+        let pause = Pause::now("p0", None, "test", None);
+        pausing::pause(engine, pause, async |commit| engine.records.store.commit(commit).await)
             .await
             .unwrap();
         assert_eq!(shown(), 1);

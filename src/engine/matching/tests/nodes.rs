@@ -14,7 +14,7 @@ use crate::matching::matchmaker::Matchmaker;
 use crate::matching::pausing::{self, Pausable};
 use crate::matching::submission::Submission;
 use offerd_model::CreditBands;
-use offerd_store::pauses::Pauses;
+use offerd_store::pauses::{Pause, Pauses};
 
 /// Runs a test on an actix system with a real clock, since a database does not wait for a paused one.
 fn system<T>(test: impl Future<Output = T>) -> T {
@@ -147,7 +147,9 @@ fn a_pause_through_one_node_holds_in_the_other_once_it_has_read_it() {
         let what = Pausable { partner: "p0".to_owned(), product_type: None };
         let store = first.engine().records.store.clone();
         let commit = |to: Store| async move |commit| to.commit(commit).await;
-        pausing::pause(first.engine(), &what, commit(store.clone())).await.unwrap();
+        pausing::pause(first.engine(), Pause::now("p0", None, "test", None), commit(store.clone()))
+            .await
+            .unwrap();
         let pauses = Pauses::of(second.engine().records.store.clone());
         second.engine().limiter.take_in_pauses(&pauses).unwrap();
         assert_eq!((asked(&first, 1).await, asked(&second, 1).await), (0, 0));

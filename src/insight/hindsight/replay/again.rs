@@ -2,7 +2,7 @@
 //!
 //! The same plan and machine make the table, including second look and its auction. Catalog offers are priced
 //! anew. An HTTP partner is assumed to answer as it did, or without offers. An ask that failed, or that the
-//! lead's `sandbox` tag decided, ends as it did; a seat out of room, over a cap or budget, paused by command
+//! lead's `sandbox` tag decided, ends as it did; a seat out of room, over a cap or budget, paused by an operator
 //! or suppressed still is. Variants of experiments and rankings stay as they were.
 
 use std::sync::Arc;

@@ -265,9 +265,23 @@ struct FilesBacking {
 }
 
 impl StoreInner {
+    fn close(&self) -> Result<(), StoreError> {
+        if self.files.is_some() {
+            space::free_ballast(&self.path);
+        }
+        self.queue.close()
+    }
+
     fn in_files(options: &StoreOptions, has_threads: bool) -> Result<Self, StoreError> {
         copy::refuse_claimed(&options.path)?;
-        let OpenedFiles { records, mut committer, clock } = open::open(options)?;
+        let opened = open::open(options).or_else(|error| {
+            let is_full = error.to_string().contains(DISK_FULL) && space::free_ballast(&options.path);
+            if is_full { open::open(options) } else { Err(error) }
+        });
+        let OpenedFiles { records, mut committer, clock } = opened?;
+        if options.reserve_bytes > 0 {
+            space::take_ballast(&options.path, options.reserve_bytes);
+        }
         copy::refuse_unfinished(&*records)?;
         let io = |source| io_error(&options.path, source);
         let space = DiskSpace::new(options.path.clone(), options.reserve_bytes, options.space_fault.clone());
@@ -780,7 +794,7 @@ impl Store {
     /// [`StoreOptions::close_bound`]. Blocks. Once this returns `Ok`, every commit ever queued has its
     /// answer. Reads still work; the lock is released once the last clone is dropped.
     pub fn close(&self) -> Result<(), StoreError> {
-        self.shared.queue.close()
+        self.shared.close()
     }
 }
 
@@ -792,7 +806,7 @@ impl fmt::Debug for Store {
 
 impl Drop for StoreInner {
     fn drop(&mut self) {
-        if let Err(error) = self.queue.close() {
+        if let Err(error) = self.close() {
             tracing::error!(%error, "store closed with a failure");
         }
     }

@@ -1,12 +1,15 @@
 //! Free disk space. New leads are refused before the disk is full: an index cannot recover from that.
 
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use rustix::fs::FallocateFlags;
 
+use super::journal::START_BYTES;
 use offerd_base::telemetry::metrics::STORE_FREE_BYTES;
 
 /// Marks a full disk in the system's errors, also when they are passed on as text.
@@ -32,6 +35,33 @@ pub fn unusable(path: &Path, error: &dyn std::fmt::Display) -> String {
 fn free_bytes(path: &Path) -> Option<u64> {
     let disk = rustix::fs::statvfs(path).ok()?;
     Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+/// A file beside the records that only holds room: on a full disk, a start and a stop use its bytes.
+const BALLAST: &str = "ballast";
+
+/// Takes the room for the next start on a full disk, if there is enough beyond the reserve.
+pub(super) fn take_ballast(store: &Path, reserve_bytes: u64) {
+    let path = store.join(BALLAST);
+    let is_taken = path.metadata().is_ok_and(|ballast| ballast.len() >= START_BYTES);
+    let has_room = || free_bytes(store).is_some_and(|free| free >= reserve_bytes + START_BYTES);
+    if is_taken || !has_room() {
+        return;
+    }
+    let taken = File::create(&path).and_then(|file| {
+        rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, START_BYTES)?;
+        Ok(())
+    });
+    if let Err(error) = taken {
+        tracing::warn!(%error, "no room could be set aside for a start on a full disk");
+        let _ = fs::remove_file(&path);
+    }
+}
+
+/// Frees the room that was taken if the disk is full; whether it did.
+pub(super) fn free_ballast(store: &Path) -> bool {
+    let is_full = free_bytes(store).is_some_and(|free| free < START_BYTES);
+    is_full && fs::remove_file(store.join(BALLAST)).is_ok()
 }
 
 /// Lets a test fill the disk of a store, and empty it again.

@@ -5,6 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use hyper::Method;
+
 use crate::kit::partners::prompt_partners;
 use crate::kit::{Daemon, Plan, Stopped, sample};
 
@@ -28,6 +30,11 @@ impl Disk {
     fn fill(&self) {
         let mut file = fs::File::create(self.0.join("filling")).unwrap();
         while file.write_all(&[1; 4096]).is_ok() {}
+    }
+
+    /// Undoes that.
+    fn empty(&self) {
+        fs::remove_file(self.0.join("filling")).unwrap();
     }
 }
 
@@ -104,6 +111,7 @@ async fn a_stopped_store_on_a_full_disk_is_backed_up_elsewhere() {
     let Some((stopped, disk)) = beside_a_full_disk(8192).await else { return };
     let plan = &stopped.plan;
     let store = disk.0.join("store");
+    fs::remove_file(plan.store().join("ballast")).unwrap();
     assert!(Command::new("cp").arg("-r").arg(plan.store()).arg(&store).status().unwrap().success());
     disk.fill();
     let doctor = run(plan, &["doctor"], Some(&store));
@@ -144,4 +152,33 @@ async fn a_stopped_store_on_a_full_disk_is_backed_up_elsewhere() {
     let output = take("damaged.backup");
     assert_eq!(output.status.code(), Some(1), "{}", told(&output));
     assert!(told(&output).contains("is incomplete"), "{}", told(&output));
+}
+
+/// Room is set aside for it, so an operator can read what is there before making room.
+#[tokio::test]
+async fn a_daemon_starts_and_stops_on_a_full_disk_and_serves_reads() {
+    let plan =
+        Daemon::with_partners(prompt_partners(1)).in_files().setting("store.reserve_bytes", "33554432");
+    let Some(disk) = Disk::mounted(plan.store(), 128 * 1024) else { return };
+    let key = plan.directory().join("volume.key");
+    assert!(run(&plan, &["key", "create", key.to_str().unwrap()], None).status.success());
+    let daemon = plan.setting("store.master_key_file", key.to_str().unwrap()).start().await;
+    let made = daemon.submit(sample("everything")).await.json();
+    let path = format!("/originator/rateTables/{}", made["uuid"].as_str().unwrap());
+    let mut stopped = daemon.terminate().1;
+    disk.fill();
+    for _ in 0..2 {
+        let daemon = stopped.start().await;
+        let ready = daemon.request(Method::GET, &format!("{}/readyz", daemon.admin), "", "").await;
+        let told = String::from_utf8_lossy(&ready.body).into_owned();
+        assert!(ready.status == 503 && told.contains("`store.reserve_bytes`"), "{told}");
+        assert_eq!(daemon.get(&path).await.status, 200);
+        assert_eq!(daemon.submit(sample("everything")).await.status, 503);
+        let (ended, at_rest) = daemon.terminate();
+        assert!(ended.success(), "{ended}");
+        stopped = at_rest;
+    }
+    disk.empty();
+    let daemon = stopped.start().await;
+    assert_eq!(daemon.submit(sample("everything")).await.status, 200);
 }

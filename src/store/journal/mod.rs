@@ -23,7 +23,7 @@ use crate::{RecordChange, SyncFault, changes, disk};
 /// Size of a full segment in bytes. A start after a crash reads about twice as much at most.
 pub(super) const SEGMENT_BYTES: u64 = 8 * 1024 * 1024;
 
-/// The free space that opening a store needs: a segment of the journal, and its lists and indexes.
+/// The room that opening a store needs, in bytes: a segment of the journal, and its lists and indexes.
 pub const START_BYTES: u64 = 2 * SEGMENT_BYTES;
 
 const SPARES: usize = 2;

@@ -1,9 +1,10 @@
-//! `offerd partners list|timing|pause|resume|probe|try|cases`
+//! `offerd partners list|timing|new|pause|resume|probe|try|cases`
 
 mod attempt;
 mod cases;
 mod list;
 mod masked;
+mod new;
 mod timing;
 
 use super::prelude::*;
@@ -25,6 +26,8 @@ pub enum PartnersCommand {
     },
     /// Show the response times of partners, and what another timeout would have lost or won
     Timing(timing::Timing),
+    /// Write a commented partner file to begin with
+    New(new::NewPartner),
     /// Pause a partner until it is resumed; outstanding requests may still be answered
     Pause {
         #[command(flatten)]
@@ -76,6 +79,7 @@ pub async fn run(config: Option<&Path>, command: PartnersCommand) -> Result<(), 
                 list::undeclared(&standings).iter().for_each(page::print);
             })?;
         }
+        PartnersCommand::New(new) => new::write(&super::settings(config)?, &new)?,
         PartnersCommand::Timing(asked) => show_timing(&admin().await?, &asked).await?,
         PartnersCommand::Pause { what: selector, reason } => {
             let PartnerSelector { partner, product: product_type, json } = selector;

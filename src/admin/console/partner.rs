@@ -96,7 +96,9 @@ fn seat_view(app: &AdminState, look: &SeatView, paused: bool) -> Result<Value> {
     let lately = app.engine.statistics.lately(&seat.identity.key, seat.product_type);
     let tally: AskTally = lately.asks.iter().copied().collect();
     let timeout = seat.timeout.as_secs_f64();
-    let adapted = seat.adaptive_timeout.map(|_| app.engine.statistics.timeout(seat).as_secs_f64());
+    let why_full = app.engine.statistics.why_full(seat);
+    let shortened = seat.adaptive_timeout.filter(|_| why_full.is_none());
+    let adapted = shortened.map(|_| app.engine.statistics.timeout(seat).as_secs_f64());
     let title = format!("How long {} took to answer for {}", seat.identity.partner.name, seat.product_type);
     let id = format!("latency-{}", seat.product_type);
     let chart = || latency::chart(id, title, &lately.asks, &look.late, timeout);
@@ -119,7 +121,7 @@ fn seat_view(app: &AdminState, look: &SeatView, paused: bool) -> Result<Value> {
         until => look.standing.until.map(|time| time.timestamp_millis()),
         paused_by => look.standing.paused_by, pause_reason => look.standing.pause_reason,
         paused, health => look.health, cause => look.standing.health.cause, asked_how,
-        at_once => seat.answers_at_once(), timeout, adapted, breaker => look.breaker, caps => look.caps,
+        at_once => seat.answers_at_once(), timeout, adapted, why_full, breaker => look.breaker, caps => look.caps,
         preview_clicks => preview_clicks(app, look),
         summary => tally.summary_of(&tally.survival(look.late.iter().map(LateAsk::observed))),
         chart,

@@ -144,6 +144,11 @@ async fn show_timing(admin: &AdminClient, asked: &timing::Timing) -> Result<(), 
             return page::print(asked.nobody());
         }
         page::print_sheet(&timing::sheet(&timings));
+        for timing in &timings {
+            if let Some(why) = &timing.why_full {
+                page::print(format_args!("{} {}: {why}", timing.partner, timing.product_type));
+            }
+        }
         let others = timing::other_timeouts(&timings);
         if !others.rows.is_empty() {
             page::print("");

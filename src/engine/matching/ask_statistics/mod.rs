@@ -185,6 +185,15 @@ impl AskStatistics {
         })
     }
 
+    /// Why a seat with an adaptive timeout has the full one; `None` if it has not.
+    pub fn why_full(&self, seat: &Seat) -> Option<String> {
+        let rule = seat.adaptive_timeout?;
+        self.with(&seat.identity.key, seat.product_type, |statistic| {
+            statistic.enough.timeout(&statistic.asks, rule, seat.timeout);
+            statistic.enough.why_full(&statistic.asks, rule)
+        })
+    }
+
     /// The health of a seat, from live leads only: test leads may ask for failures.
     pub fn judgement(&self, partner: &str, product_type: ProductType) -> Judgement {
         let at = self.begun.elapsed();
@@ -274,7 +283,7 @@ impl SeatStatistic {
 
     fn keep(&mut self, ask: EndedAsk) {
         push(&mut self.asks, ASKS_KEPT, ask);
-        self.enough.age += 1;
+        self.enough.age(1);
     }
 }
 

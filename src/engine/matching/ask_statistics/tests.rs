@@ -207,8 +207,27 @@ prop_compose! {
 
 fn adapted(asks: &[EndedAsk], rule: AdaptiveTimeout) -> Duration {
     let mut estimate = TimeoutEstimate::default();
-    estimate.age = asks.len();
+    estimate.age(asks.len());
     estimate.timeout(&asks.iter().copied().collect(), rule, WHOLE)
+}
+
+#[test]
+fn a_full_timeout_says_why_and_asks_cut_at_another_one_are_forgotten() {
+    let rule = AdaptiveTimeout { false_timeouts: 0.01, floor: Duration::ZERO, ceiling: None };
+    let ask = |end, elapsed_us| EndedAsk { elapsed_us, end: Some(end), test: false };
+    let mut asks: VecDeque<EndedAsk> = vec![ask(AskEnding::TimedOut, 2_000_000); 200].into();
+    let mut estimate = TimeoutEstimate::default();
+    let mut told = |asks: &VecDeque<EndedAsk>, new: usize, whole: u64| {
+        estimate.age(new);
+        let timeout = estimate.timeout(asks, rule, Duration::from_secs(whole));
+        (timeout.as_secs_f64(), estimate.why_full(asks, rule).unwrap_or_default())
+    };
+    let (timeout, why) = told(&asks, 200, 2);
+    assert!(timeout == 2.0 && why.contains("more than 1 % of its last live asks ran out of time"), "{why}");
+    let (timeout, why) = told(&asks, 0, 10);
+    assert!(timeout == 10.0 && why.contains("of 200 live asks under this timeout, 0 have ended"), "{why}");
+    asks.extend(vec![ask(AskEnding::Offered, 3_000_000); 200]);
+    assert_eq!(told(&asks, 200, 10), (3.0, String::new()));
 }
 
 proptest! {

@@ -44,6 +44,9 @@ pub struct SeatTiming {
     /// The present adaptive timeout; `None` if its file does not enable that, or no daemon runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adapted_timeout_ms: Option<u64>,
+    /// Why an adaptive timeout is the full one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why_full: Option<String>,
     /// Asks that have ended.
     pub asked: u64,
     /// Answers, with or without offers.
@@ -127,7 +130,15 @@ pub fn timings(
         let of_asks = &asks[usize::from(tests)];
         let timing = of_asks.timing(seat.map(|seat| &**seat), &late, configuration.rules.matching.deadline);
         let adapted = seat.and_then(|seat| seat.adaptive_timeout.map(|_| statistics.timeout(seat)));
-        SeatTiming { partner, product_type, tests, adapted_timeout_ms: adapted.map(millis), ..timing }
+        let why_full = seat.and_then(|seat| statistics.why_full(seat));
+        SeatTiming {
+            partner,
+            product_type,
+            tests,
+            adapted_timeout_ms: adapted.map(millis),
+            why_full,
+            ..timing
+        }
     };
     Ok(seats.into_iter().map(timing).collect())
 }
@@ -167,6 +178,7 @@ impl SeatAsks {
             tests: false,
             timeout_ms: seat.map(|seat| millis(seat.timeout)),
             adapted_timeout_ms: None,
+            why_full: None,
             asked: summary.asked,
             answered: summary.answered,
             offered: summary.offered,

@@ -22,6 +22,7 @@ use offerd_base::telemetry::recorder::Handle;
 use offerd_base::telemetry::traces::{SpanExportTask, Traces};
 use offerd_engine::matching::callbacks::Callbacks;
 use offerd_engine::matching::kept_tables::KeptTables;
+use offerd_engine::matching::limiter::SeatStanding;
 use offerd_engine::matching::suppressions::Suppressions;
 use offerd_engine::matching::{Configuration, Matchmaker, cap_sharing, recovery, shown_posts};
 use offerd_engine::ranking::{RankingLearner, Rankings};
@@ -340,7 +341,13 @@ fn keep_alerts(
     };
     let store = engine.records.store.clone();
     let board = AlertBoard::of(&store);
-    let running = alerts::AlertKeeper::start(store, board.clone(), settings.clone(), measure)?;
+    let judging = Arc::clone(engine);
+    let cause = move |partner: &str, product_type: &str| {
+        let mut standings = judging.standings().into_iter();
+        let is_it = |it: &SeatStanding| it.partner == partner && it.product_type.as_str() == product_type;
+        standings.find(is_it)?.health.cause
+    };
+    let running = alerts::AlertKeeper::start(store, board.clone(), settings.clone(), measure, cause)?;
     Ok((board, running))
 }
 

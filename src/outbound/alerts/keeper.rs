@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tracing::{info, warn};
 
 use super::board::AlertBoard;
-use super::condition::{ConditionResults, EvaluationInput, Readings};
+use super::condition::{AlertCondition, ConditionResults, EvaluationInput, Readings};
 use super::ledger::{AlertLedger, begin_backups, note_last_backup};
 use super::message::MessageBatch;
 use super::receiver::all;
@@ -21,6 +21,7 @@ use super::usual::AlertBaseline;
 use crate::outbox::{Worker, wire};
 use offerd_base::config::{AlertSettings, Settings};
 use offerd_base::telemetry::figures::MetricsSnapshot;
+use offerd_base::telemetry::metrics::PARTNER_HEALTH;
 use offerd_insight::nodes::NodeStatus;
 use offerd_store::{Store, StoreHealth};
 use offerd_wire::Wire;
@@ -36,6 +37,9 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
 type MetricsReader = Box<dyn Fn() -> MetricsSnapshot + Send>;
 
+/// Why a partner is unwell at a product type, in words.
+type CauseReader = Box<dyn Fn(&str, &str) -> Option<String> + Send>;
+
 /// The result of a delivery: the receiver, the messages, and why they were not accepted.
 type DeliveryResult = (String, Vec<u64>, Result<Option<String>, String>);
 
@@ -45,6 +49,7 @@ pub struct AlertKeeper {
     board: AlertBoard,
     settings: watch::Receiver<Arc<Settings>>,
     measure: MetricsReader,
+    cause: CauseReader,
     wire: Wire,
     readings: BTreeMap<&'static str, Readings>,
     usual: AlertBaseline,
@@ -53,7 +58,7 @@ pub struct AlertKeeper {
 }
 
 impl AlertKeeper {
-    /// Starts the thread.
+    /// Starts the thread. `cause` says why a partner is unwell at a product type.
     ///
     /// # Errors
     /// The thread cannot be started.
@@ -62,13 +67,14 @@ impl AlertKeeper {
         board: AlertBoard,
         settings: watch::Receiver<Arc<Settings>>,
         measure: impl Fn() -> MetricsSnapshot + Send + 'static,
+        cause: impl Fn(&str, &str) -> Option<String> + Send + 'static,
     ) -> Result<Worker, String> {
         let begun_ms = store.now_ms();
         Worker::start("alerts", move || {
             let (usual, wire) = (AlertBaseline::load(&store, begun_ms), wire(true));
             let (readings, under_way) = Default::default();
-            let measure = Box::new(measure);
-            Self { store, board, settings, measure, wire, readings, usual, begun_ms, under_way }.keep()
+            let (measure, cause) = (Box::new(measure), Box::new(cause));
+            Self { store, board, settings, measure, cause, wire, readings, usual, begun_ms, under_way }.keep()
         })
     }
 
@@ -158,7 +164,13 @@ impl AlertKeeper {
         }
         let wait = rule.wait_in(settings);
         for (labels, (holds, value)) in found {
-            let summary = rule.told(&labels, value);
+            let mut summary = rule.told(&labels, value);
+            if let (AlertCondition::Level(PARTNER_HEALTH, ..), Some(true)) = (&rule.condition, holds)
+                && let [(_, partner), (_, product_type)] = &*labels
+                && let Some(cause) = (self.cause)(partner, product_type)
+            {
+                summary = format!("{summary}: {cause}");
+            }
             let look = ConditionEvaluation { holds, summary: &summary, now_ms, wait, keep: rule.keep };
             let id = fingerprint(rule.name, &labels);
             let known = ledger.alerts.get(&id).cloned();

@@ -3,7 +3,7 @@
 use super::prelude::*;
 use offerd_base::partner_health::Health;
 use offerd_engine::matching::late_asks::LateAsk;
-use offerd_engine::matching::limiter::{SeatStanding, State};
+use offerd_engine::matching::limiter::{LimitUse, SeatStanding, State};
 use offerd_engine::matching::partner_clients::{BreakerState, EndpointState};
 use offerd_partners::Seat;
 
@@ -27,22 +27,13 @@ pub(super) struct BreakerView {
     pub(super) detail: Option<String>,
 }
 
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct CapUsage {
-    pub(super) name: &'static str,
-    pub(super) used: f64,
-    pub(super) most: f64,
-    pub(super) share: f64,
-    pub(super) dollars: bool,
-}
-
 pub(super) struct SeatView {
     pub(super) seat: Arc<Seat>,
     pub(super) standing: SeatStanding,
     pub(super) state: Pill,
     pub(super) health: Pill,
     pub(super) breaker: Option<BreakerView>,
-    pub(super) caps: Vec<CapUsage>,
+    pub(super) caps: Vec<LimitUse>,
     /// The last requests that timed out and whose late answers were still awaited.
     pub(super) late: Vec<LateAsk>,
 }
@@ -59,7 +50,7 @@ pub(super) fn of_seats(engine: &MatchingEngine) -> Vec<SeatView> {
             state: pill(standing.state),
             health: health(standing.health.health),
             breaker: line.as_ref().map(|line| BreakerView::from(line.state())),
-            caps: caps(&standing),
+            caps: standing.uses(),
             late: line.map(|line| line.late()).unwrap_or_default(),
             seat: Arc::clone(seat),
             standing,
@@ -86,23 +77,6 @@ fn health(health: Health) -> Pill {
         Health::Failing | Health::Silent => "bad",
     };
     Pill { class, words: health.words() }
-}
-
-fn caps(standing: &SeatStanding) -> Vec<CapUsage> {
-    let at = standing;
-    let asks = [
-        ("asks this minute", Some(at.asked_this_minute), at.per_minute),
-        ("asks today", Some(at.asked_today), at.per_day),
-        ("asks this week", at.asked_this_week, at.per_week),
-        ("asks this month", at.asked_this_month, at.per_month),
-    ];
-    let asks = asks.map(|(name, of, most)| (name, f64::from(of.unwrap_or(0)), most.map(f64::from), false));
-    let payouts = ("payouts today", at.owed_today, at.per_day_budget, true);
-    let cap = |(name, used, most, dollars): (_, f64, Option<f64>, _)| {
-        let most = most.filter(|most| *most > 0.0)?;
-        Some(CapUsage { name, used, most, share: used / most, dollars })
-    };
-    asks.into_iter().chain([payouts]).filter_map(cap).collect()
 }
 
 impl From<EndpointState> for BreakerView {

@@ -2,7 +2,7 @@
 
 use crate::cli::prelude::*;
 use offerd_base::partner_health::{Health, Judgement};
-use offerd_engine::matching::limiter::{SeatStanding, State};
+use offerd_engine::matching::limiter::{LimitUse, SeatStanding, State};
 use offerd_model::RejectReason;
 
 /// Note on what the counts exclude.
@@ -64,11 +64,11 @@ fn health(Judgement { health, cause }: &Judgement) -> SheetValue {
     SheetValue::from(format!("{}{cause}", health.words())).in_color(color)
 }
 
-/// Use of the weekly and monthly caps, where they exist.
+/// Use of the caps that have no column of their own.
 fn longer(standing: &SeatStanding) -> String {
-    let SeatStanding { asked_this_week, per_week, asked_this_month, per_month, .. } = *standing;
-    let counted = [(asked_this_week, per_week), (asked_this_month, per_month)];
-    counted.into_iter().filter_map(|(count, cap)| Some(of(count?, cap))).collect::<Vec<_>>().join(", ")
+    let has_column = |it: &LimitUse| ["per_minute", "per_day", "budget"].contains(&it.limit);
+    let longer = standing.uses().into_iter().filter(|it| !has_column(it));
+    longer.map(|it| format!("{} of {}", it.used, it.most)).collect::<Vec<_>>().join(", ")
 }
 
 fn of(count: u32, cap: Option<u32>) -> String {

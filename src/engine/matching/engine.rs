@@ -22,7 +22,7 @@ use super::shown_posts::ShownTables;
 use super::suppressions::{Digests, SuppressionReason, Suppressions};
 use super::transcripts::Transcripts;
 use crate::ranking::Rankings;
-use crate::rate_table::denied::Denied;
+use crate::rate_table::reason::Denied;
 use crate::rate_table::record::TableHeader;
 use crate::rate_table::seating::Verdict;
 use crate::rate_table::table::Table;

@@ -7,7 +7,7 @@ use super::configuration::Configuration;
 use super::engine::MatchingEngine;
 use super::limiter::LimiterRound;
 use super::suppressions::Digests;
-use crate::rate_table::denied::Denied;
+use crate::rate_table::reason::Denied;
 use crate::rate_table::record::{ExcludedSeat, MAX_KEPT_OUT};
 use crate::rate_table::seating::SeatingPlan;
 use crate::rate_table::treatment::{Treatment, leaving_out};

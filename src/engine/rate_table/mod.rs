@@ -4,11 +4,10 @@
 //! - [`machine`] drives a table from start to completion. It tracks the [`progress`] of the seats, each with
 //!   one [`outcome`], sometimes with a cause, and builds the [`table`] of offers.
 //! - [`record`] is the stored form of a table, its later asks and its calls.
-//! - [`denied`] lists what keeps a seat from being asked; [`reason`] words each outcome and denial.
+//! - [`reason`] words each outcome, and each denial: what keeps a seat from being asked.
 //! - [`transcript`] holds what a partner was sent and what it answered.
 
 pub mod bids;
-pub mod denied;
 pub mod machine;
 pub mod outcome;
 pub mod progress;

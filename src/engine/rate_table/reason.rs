@@ -1,13 +1,17 @@
 //! Why a seat has offers or has none: a word for programs, a class for clients, a sentence for people.
+//! A denial is such a reason that keeps a seat from being asked although it fits the lead.
 
 use serde::{Deserialize, Serialize};
 
 use super::outcome::{AskFailure, NoOfferReason, Outcome};
 use offerd_model::PartnerResult;
+use offerd_partners::limits::declared::Period;
 
-/// Declares the reasons in order: doc comment, variant, word, class, sentence.
+/// Declares the reasons in order: doc comment, variant, word, class, sentence; of a denial also what was
+/// wanted and what was found.
 macro_rules! reasons {
-    ($($(#[$about:meta])+ $reason:ident $word:literal $class:ident $sentence:literal;)+) => {
+    ($($(#[$about:meta])+ $reason:ident $word:literal $class:ident $sentence:literal
+        $(, $wanted:literal, $found:literal)?;)+) => {
         /// Why a seat has offers at a rate table, or has none.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
         pub enum Reason {
@@ -31,6 +35,22 @@ macro_rules! reasons {
             /// The sentence for people, with the partner as its subject.
             pub fn sentence(self) -> &'static str {
                 match self { $(Self::$reason => $sentence,)+ }
+            }
+        }
+
+        /// Why a seat is not asked although the lead fits. Stored by position: a new one follows the last.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum Denied {
+            $($(#[doc = concat!("Wanted: ", $wanted, ".")] $reason,)?)+
+        }
+
+        impl Denied {
+            /// Every denial.
+            #[cfg(test)]
+            pub const ALL: &[Self] = &[$($({ let _ = $wanted; Self::$reason },)?)+];
+
+            const fn parts(self) -> (Reason, (&'static str, &'static str)) {
+                match self { $($(Self::$reason => (Reason::$reason, ($wanted, $found)),)?)+ }
             }
         }
     };
@@ -71,33 +91,46 @@ reasons! {
     NoSandbox "no_sandbox" NoSandbox "has no sandbox for a test lead";
     /// Second look started, but limits or an exclusive partner held the seat back.
     HeldBack "held_back" Limit "was no longer eligible when second look began";
-    /// The seat is paused, in its file or from the command line.
-    Paused "paused" Unavailable "paused";
+    /// The seat is paused, in its file or by an operator.
+    Paused "paused" Unavailable "paused",
+        "not paused", "paused by an operator";
     /// The seat is outside its schedule.
-    Schedule "schedule" Schedule "outside its schedule";
+    Schedule "schedule" Schedule "outside its schedule",
+        "hours of its schedule", "closed then";
     /// The seat is at its cap of asks per minute.
-    PerMinute "per_minute" Limit "at its cap of the minute";
+    PerMinute "per_minute" Limit "at its cap of the minute",
+        "fewer asks in the minute than its cap", "the cap was reached";
     /// The seat is at its cap of asks per day.
-    PerDay "per_day" Limit "at its cap of the day";
+    PerDay "per_day" Limit "at its cap of the day",
+        "fewer asks in the day than its cap", "the cap was reached";
     /// The seat is at its daily payout budget.
-    Budget "budget" Limit "at its budget of the day";
+    Budget "budget" Limit "at its budget of the day",
+        "payouts of the day below its budget", "the budget was reached";
     /// An exclusive partner took the lead.
-    Exclusive "exclusive" Limit "left to an exclusive partner";
+    Exclusive "exclusive" Limit "left to an exclusive partner",
+        "no exclusive partner that takes the lead", "another one";
     /// The seat is at its cap of asks per week.
-    PerWeek "per_week" Limit "at its cap of the week";
+    PerWeek "per_week" Limit "at its cap of the week",
+        "fewer asks in the week than its cap", "the cap was reached";
     /// The seat is at its cap of asks per month.
-    PerMonth "per_month" Limit "at its cap of the month";
+    PerMonth "per_month" Limit "at its cap of the month",
+        "fewer asks in the month than its cap", "the cap was reached";
     /// The day is before the seat's first or after its last.
-    Dates "dates" Schedule "before its first day or after its last";
+    Dates "dates" Schedule "before its first day or after its last",
+        "a day between its first and its last", "another day";
     /// The lead is not in the seat's share.
-    Share "share" Limit "the lead is not in its share";
+    Share "share" Limit "the lead is not in its share",
+        "a lead in its share", "not in it";
     /// The person is on one of the seat's suppression lists. The class `Limit`, shared with caps and shares,
     /// reveals least to a client.
-    Suppressed "suppressed" Limit "left out because of its suppression lists";
+    Suppressed "suppressed" Limit "left out because of its suppression lists",
+        "a person on none of its suppression lists", "one who is on one";
     /// A suppression list that the seat names is missing.
-    ListMissing "list_missing" Limit "left out because one of its suppression lists is missing";
+    ListMissing "list_missing" Limit "left out because one of its suppression lists is missing",
+        "every suppression list of its file", "one that was missing";
     /// The lead's experiment variant leaves the seat out.
-    Experiment "experiment" Limit "left out by an experiment";
+    Experiment "experiment" Limit "left out by an experiment",
+        "a variant that asks it", "an experiment";
     /// The table was full.
     NoRoom "no_room" Limit "the limit of partners per lead was reached";
     /// The lead does not ask for the product type.
@@ -142,6 +175,35 @@ impl From<&Outcome> for Reason {
     }
 }
 
+impl Denied {
+    /// What was wanted, and what was found.
+    pub const fn told(self) -> (&'static str, &'static str) {
+        self.parts().1
+    }
+
+    /// The denial of a seat that is at its cap of a period.
+    pub fn at_cap(period: Period) -> Self {
+        match period {
+            Period::Day => Self::PerDay,
+            Period::Week => Self::PerWeek,
+            Period::Month => Self::PerMonth,
+        }
+    }
+}
+
+impl From<Denied> for Reason {
+    fn from(denied: Denied) -> Self {
+        denied.parts().0
+    }
+}
+
+/// The recorded denial of a seat; `None` means that the table was full.
+impl From<Option<Denied>> for Reason {
+    fn from(by: Option<Denied>) -> Self {
+        by.map_or(Self::NoRoom, Self::from)
+    }
+}
+
 impl Reason {
     /// Whether the partner's time to answer began, even if the call was not made.
     pub fn was_asked(self) -> bool {
@@ -165,7 +227,6 @@ impl Reason {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rate_table::denied::Denied;
 
     /// Programs read the stored word.
     #[test]

@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::denied::Denied;
 use super::outcome::{Cause, Outcome};
+use super::reason::Denied;
 use super::treatment::Treatment;
 use offerd_partners::http::StoredExchange;
 use offerd_partners::ranking::{ConversionFrom, ObservedClicks, Parts, Ranked, Ranking};

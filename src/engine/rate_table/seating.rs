@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
-use super::denied::Denied;
 use super::progress::SeatPhase;
+use super::reason::Denied;
 use offerd_partners::displaced;
 use offerd_partners::{Fit, Seat};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 
 use super::public_ids::PublicIds;
-use crate::rate_table::denied::Denied;
+use crate::rate_table::reason::Denied;
 use crate::rate_table::record::TableHeader;
 use offerd_partners::{Book, Fingerprint, Quote, SeatTemplate, Template};
 use offerd_store::{Commit, CommitError, Store, Tree};

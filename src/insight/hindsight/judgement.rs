@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use offerd_engine::rate_table::denied::Denied;
+use offerd_engine::rate_table::reason::Denied;
 use offerd_engine::rate_table::seating::{SeatingPlan, Verdict, verdicts};
 use offerd_model::ProductType;
 use offerd_partners::catalog::CatalogOffer;

@@ -9,7 +9,7 @@ use super::blocks::Result;
 use super::count::{CompanyTime, ReportCount};
 use super::measure::{Measure, Measures};
 use super::subject::{CountedLead, PartnerSeat, partner_of};
-use offerd_engine::rate_table::denied::Denied;
+use offerd_engine::rate_table::reason::Denied;
 use offerd_engine::rate_table::table::Table;
 use offerd_engine::records::projection::{FEEDS, companies, first, next};
 use offerd_engine::records::{Records, reading};

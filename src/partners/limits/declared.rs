@@ -1,6 +1,8 @@
 //! `[products.<type>.limits]` and `exclusive`, as an operator writes them.
 
-use chrono::NaiveDate;
+use std::ops::Range;
+
+use chrono::{DateTime, Datelike, Days, Months, NaiveDate, Weekday};
 use chrono_tz::Tz;
 
 use super::WeekWindow;
@@ -50,6 +52,73 @@ table! {
         /// End; `24:00` when absent. If not after `from`, it is on the next day.
         to: Option<String>,
     }
+}
+
+/// Declares the periods of caps, shortest first: the cap's key, the letter of its records, the days of the
+/// longest one, the current one in words; and its first day and the first of the next, for a day in it.
+macro_rules! periods {
+    ($($(#[$doc:meta])+ $period:ident $cap:ident $letter:literal $days:literal $words:literal
+        $begins:expr;)+) => {
+        /// A period in which a cap counts asks.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Period {
+            $($(#[$doc])+ $period,)+
+        }
+
+        impl Period {
+            /// Every period, shortest first.
+            pub const ALL: [Self; [$($days),+].len()] = [$(Self::$period),+];
+
+            /// The key of its cap.
+            pub fn key(self) -> &'static str {
+                match self { $(Self::$period => stringify!($cap),)+ }
+            }
+
+            /// The cap per period.
+            pub fn cap(self, limits: &Limits) -> Option<u32> {
+                match self { $(Self::$period => limits.$cap,)+ }
+            }
+
+            /// The period that contains `at`, all in Unix milliseconds.
+            pub fn span(self, limits: &Limits, at: i64) -> Range<i64> {
+                let at = DateTime::from_timestamp_millis(at).unwrap_or_default();
+                let begins: fn(NaiveDate) -> (NaiveDate, Option<NaiveDate>) =
+                    match self { $(Self::$period => $begins,)+ };
+                let (first, next) = begins(at.with_timezone(&limits.time_zone).date_naive());
+                limits.begin(first)..next.map_or(i64::MAX, |next| limits.begin(next))
+            }
+
+            /// A letter for the keys of its records.
+            pub fn letter(self) -> u8 {
+                match self { $(Self::$period => $letter,)+ }
+            }
+
+            /// The most days that it has.
+            pub fn days(self) -> i64 {
+                match self { $(Self::$period => $days,)+ }
+            }
+
+            /// The current one in words.
+            pub fn words(self) -> &'static str {
+                match self { $(Self::$period => $words,)+ }
+            }
+        }
+    };
+}
+
+periods! {
+    /// A local day, 23 to 25 hours long where clocks change.
+    Day per_day b'd' 1 "today" |day: NaiveDate| (day, day.checked_add_days(Days::new(1)));
+    /// A local week, from Monday.
+    Week per_week b'w' 7 "this week" |day: NaiveDate| {
+        let monday = day.week(Weekday::Mon).first_day();
+        (monday, monday.checked_add_days(Days::new(7)))
+    };
+    /// A local month.
+    Month per_month b'm' 31 "this month" |day: NaiveDate| {
+        let first = day.with_day(1).unwrap_or(day);
+        (first, first.checked_add_months(Months::new(1)))
+    };
 }
 
 /// A cap on asks. Values above `u32::MAX` are clamped, which is as good as no cap.

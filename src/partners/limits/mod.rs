@@ -2,9 +2,7 @@
 
 pub mod declared;
 
-use std::ops::Range;
-
-use chrono::{DateTime, Datelike, Days, Duration, Months, NaiveDate, TimeZone, Timelike, Utc, Weekday};
+use chrono::{DateTime, Datelike, Duration, NaiveDate, TimeZone, Timelike, Utc};
 pub use declared::{Exclusive, Limits};
 
 use offerd_base::declaration::DeclaredTable;
@@ -63,26 +61,6 @@ impl Limits {
         minutes.into_iter().find(|later| self.open_at(*later) != open)
     }
 
-    /// The local day that contains a time, Unix milliseconds; 23 to 25 hours long where clocks change.
-    pub fn day_of(&self, at: DateTime<Utc>) -> Range<i64> {
-        let today = at.with_timezone(&self.time_zone).date_naive();
-        self.begin(today)..today.checked_add_days(Days::new(1)).map_or(i64::MAX, |next| self.begin(next))
-    }
-
-    /// The local week that contains a time, from Monday, Unix milliseconds.
-    pub fn week_of(&self, at: DateTime<Utc>) -> Range<i64> {
-        let week = at.with_timezone(&self.time_zone).date_naive().week(Weekday::Mon);
-        let next = week.first_day().checked_add_days(Days::new(7));
-        self.begin(week.first_day())..next.map_or(i64::MAX, |next| self.begin(next))
-    }
-
-    /// The local month that contains a time, Unix milliseconds.
-    pub fn month_of(&self, at: DateTime<Utc>) -> Range<i64> {
-        let today = at.with_timezone(&self.time_zone).date_naive();
-        let first = today.with_day(1).unwrap_or(today);
-        self.begin(first)..first.checked_add_months(Months::new(1)).map_or(i64::MAX, |next| self.begin(next))
-    }
-
     /// Start of a local day. Where clocks skip midnight, the moment after the gap.
     fn begin(&self, day: NaiveDate) -> i64 {
         const STEP: i64 = 15;
@@ -117,8 +95,11 @@ impl WeekWindow {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use chrono_tz::Tz;
 
+    use super::declared::Period;
     use super::*;
 
     fn at(text: &str) -> DateTime<Utc> {
@@ -132,6 +113,10 @@ mod tests {
         };
         let hours = windows.iter().map(window).collect();
         Limits { time_zone: zone, hours, ..Limits::default() }
+    }
+
+    fn span(period: Period, limits: &Limits, moment: &str) -> Range<i64> {
+        period.span(limits, at(moment).timestamp_millis())
     }
 
     const NEW_YORK: Tz = Tz::America__New_York;
@@ -185,12 +170,12 @@ mod tests {
     fn weeks_begin_on_monday_and_months_on_their_first_day_by_the_clock_on_the_wall() {
         let new_york = limits(NEW_YORK, &[]);
         // A Sunday evening in New York, Monday in UTC; clocks go back on the first.
-        let (week, month) =
-            (new_york.week_of(at("2026-11-02T03:00:00Z")), new_york.month_of(at("2026-11-02T03:00:00Z")));
+        let [week, month] =
+            [Period::Week, Period::Month].map(|it| span(it, &new_york, "2026-11-02T03:00:00Z"));
         let began = |at: &str| self::at(at).timestamp_millis();
         assert_eq!(week, began("2026-10-26T04:00:00Z")..began("2026-11-02T05:00:00Z"));
         assert_eq!(month, began("2026-11-01T04:00:00Z")..began("2026-12-01T05:00:00Z"));
-        assert_eq!(new_york.month_of(at("2026-11-01T03:59:59Z")).end, month.start);
+        assert_eq!(span(Period::Month, &new_york, "2026-11-01T03:59:59Z").end, month.start);
     }
 
     #[test]
@@ -215,16 +200,16 @@ mod tests {
     fn days_are_local_and_as_long_as_they_are() {
         let hours = |day: Range<i64>| (day.end - day.start) / 3_600_000;
         let new_york = limits(NEW_YORK, &[]);
-        let day = new_york.day_of(at("2026-11-21T03:00:00Z"));
+        let day = span(Period::Day, &new_york, "2026-11-21T03:00:00Z");
         assert_eq!(day.start, at("2026-11-20T05:00:00Z").timestamp_millis());
         assert_eq!(hours(day), 24);
-        assert_eq!(hours(new_york.day_of(at("2026-03-08T12:00:00Z"))), 23);
-        assert_eq!(hours(new_york.day_of(at("2026-11-01T12:00:00Z"))), 25);
+        assert_eq!(hours(span(Period::Day, &new_york, "2026-03-08T12:00:00Z")), 23);
+        assert_eq!(hours(span(Period::Day, &new_york, "2026-11-01T12:00:00Z")), 25);
         // In Lebanon clocks skip midnight.
         let beirut = limits(Tz::Asia__Beirut, &[]);
-        assert_eq!(hours(beirut.day_of(at("2026-03-29T12:00:00Z"))), 23);
+        assert_eq!(hours(span(Period::Day, &beirut, "2026-03-29T12:00:00Z")), 23);
         assert_eq!(
-            beirut.day_of(at("2026-03-29T12:00:00Z")).start,
+            span(Period::Day, &beirut, "2026-03-29T12:00:00Z").start,
             at("2026-03-28T22:00:00Z").timestamp_millis()
         );
     }

@@ -4,58 +4,14 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use chrono::DateTime;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use offerd_model::ProductType;
-use offerd_partners::Limits;
+use offerd_partners::limits::declared::Period;
 
 /// Batches per node into which the remaining cap is divided: more strand less, but cost more writes.
 const BATCHES_PER_NODE: u32 = 4;
-
-/// The period of a cap that is shared in batches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Period {
-    /// A local day.
-    Day,
-    /// A local week.
-    Week,
-    /// A local month.
-    Month,
-}
-
-impl Period {
-    /// Every period.
-    pub const ALL: [Self; 3] = [Self::Day, Self::Week, Self::Month];
-
-    /// The cap per period.
-    pub fn cap(self, limits: &Limits) -> Option<u32> {
-        match self {
-            Self::Day => limits.per_day,
-            Self::Week => limits.per_week,
-            Self::Month => limits.per_month,
-        }
-    }
-
-    /// The period that contains `at`, all in Unix milliseconds.
-    pub fn span(self, limits: &Limits, at: i64) -> Range<i64> {
-        let at = DateTime::from_timestamp_millis(at).unwrap_or_default();
-        match self {
-            Self::Day => limits.day_of(at),
-            Self::Week => limits.week_of(at),
-            Self::Month => limits.month_of(at),
-        }
-    }
-
-    fn letter(self) -> u8 {
-        match self {
-            Self::Day => b'd',
-            Self::Week => b'w',
-            Self::Month => b'm',
-        }
-    }
-}
 
 /// A seat's cap in one period.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -6,9 +6,10 @@ use std::ops::Range;
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
-use super::batch::{CapBatch, Period};
-use crate::rate_table::denied::Denied;
+use super::batch::CapBatch;
+use crate::rate_table::reason::Denied;
 use offerd_partners::Limits;
+use offerd_partners::limits::declared::Period;
 use offerd_store::pauses::Pause;
 
 /// A minute, milliseconds.
@@ -22,11 +23,10 @@ const MINUTES_KEPT: i64 = 60 * MINUTE;
 /// The longest a local day can reach back, with an hour for a change of clocks and one to spare.
 pub const DAY_KEPT: i64 = 26 * 60 * MINUTE;
 
-/// The same for a local week.
-pub const WEEK_KEPT: i64 = 6 * 24 * 60 * MINUTE + DAY_KEPT;
-
-/// The same for a local month.
-pub const MONTH_KEPT: i64 = 30 * 24 * 60 * MINUTE + DAY_KEPT;
+/// The same for any period.
+pub fn kept(period: Period) -> i64 {
+    (period.days() - 1) * 24 * 60 * MINUTE + DAY_KEPT
+}
 
 /// Units per cent; integers make a sum independent of its order.
 const PER_CENT: f64 = 1e6;
@@ -55,7 +55,6 @@ struct CachedPeriodAsks {
 impl Meter {
     /// What keeps a seat with these limits from being asked by one of `nodes`.
     pub fn denial(&mut self, limits: &Limits, at: i64, nodes: Option<u32>) -> Option<Denied> {
-        use Period::{Day, Month, Week};
         if !limits.runs_at(moment(at)) {
             return Some(Denied::Dates);
         }
@@ -66,14 +65,14 @@ impl Meter {
         if per_minute.is_some_and(|cap| self.asked_in_minute(at) >= cap) {
             return Some(Denied::PerMinute);
         }
-        for (period, denied) in [(Month, Denied::PerMonth), (Week, Denied::PerWeek), (Day, Denied::PerDay)] {
+        for period in Period::ALL.into_iter().rev() {
             let Some(cap) = period.cap(limits) else { continue };
             let has_left = match nodes {
                 Some(_) => self.has_left(period, at),
                 None => self.asked(period, limits, at) < cap,
             };
             if !has_left {
-                return Some(denied);
+                return Some(Denied::at_cap(period));
             }
         }
         let budget = limits.per_day_budget?;
@@ -294,13 +293,12 @@ mod tests {
                     Step::Book(cents) => booked.push((now, i64::from(cents))),
                 }
                 match step {
-                    Step::Ask => meter.count(now, 1, MONTH_KEPT),
-                    Step::GiveBack => meter.count(now, -1, MONTH_KEPT),
+                    Step::Ask => meter.count(now, 1, kept(Period::Month)),
+                    Step::GiveBack => meter.count(now, -1, kept(Period::Month)),
                     Step::Book(cents) => meter.book(now, f64::from(cents)),
                 }
                 let minute = now.div_euclid(MINUTE) * MINUTE;
-                let moment = DateTime::from_timestamp_millis(now).unwrap();
-                let (day, week, month) = (limits.day_of(moment), limits.week_of(moment), limits.month_of(moment));
+                let [day, week, month] = Period::ALL.map(|period| period.span(&limits, now));
                 let sum = |of: &[(i64, i64)], within: Range<i64>| -> i64 {
                     of.iter().filter(|(at, _)| within.contains(at)).map(|(_, amount)| amount).sum()
                 };

@@ -19,17 +19,17 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore};
 use uuid::Uuid;
 
-use meter::{DAY_KEPT, MONTH_KEPT, Meter, WEEK_KEPT};
-pub use standing::{SeatStanding, State};
+use meter::{DAY_KEPT, Meter, kept};
+pub use standing::{LimitUse, SeatStanding, State};
 
-use crate::rate_table::denied::Denied;
-use crate::rate_table::reason::Reason;
+use crate::rate_table::reason::{Denied, Reason};
 use crate::rate_table::seating::{Verdict, verdicts};
 use crate::records::Records;
 use crate::records::postings::Posting;
 use offerd_base::telemetry::metrics::SEATS_HELD_BACK;
 use offerd_model::ProductType;
-use offerd_partners::{Book, Limits, Seat};
+use offerd_partners::limits::declared::Period;
+use offerd_partners::{Book, Seat};
 use offerd_store::pauses::{Pause, Pauses};
 use offerd_store::{Clock, ReadError};
 
@@ -192,12 +192,8 @@ fn now(clock: &Clock) -> i64 {
 }
 
 fn reach(book: &Book) -> i64 {
-    let of_seat = |limits: &Limits| match (limits.per_month, limits.per_week) {
-        (Some(_), _) => MONTH_KEPT,
-        (None, Some(_)) => WEEK_KEPT,
-        (None, None) => DAY_KEPT,
-    };
-    book.seats().iter().map(|seat| of_seat(&seat.limits)).max().unwrap_or(DAY_KEPT)
+    let is_capped = |period: &Period| book.seats().iter().any(|seat| period.cap(&seat.limits).is_some());
+    Period::ALL.into_iter().filter(is_capped).map(kept).max().unwrap_or(DAY_KEPT)
 }
 
 impl LimiterCounts {

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use tokio::sync::SemaphorePermit;
 use uuid::Uuid;
 
-use super::batch::{CapBatch, CapGrants, CapRead, GrantRequest, Period, SeatCap};
+use super::batch::{CapBatch, CapGrants, CapRead, GrantRequest, SeatCap};
 use super::recount::{recount_postings, recount_since};
 use super::{Limiter, LimiterCounts};
 use crate::records::Records;
 use crate::records::postings::Posting;
 use offerd_model::ProductType;
 use offerd_partners::Book;
+use offerd_partners::limits::declared::Period;
 use offerd_store::ReadError;
 
 const AHEAD: i64 = 5_000;

@@ -5,13 +5,13 @@ use metrics::gauge;
 use offerd_base::worded;
 use serde::{Deserialize, Serialize};
 
-use super::batch::Period;
 use super::meter::MINUTE;
 use super::{Denied, Limiter, LimiterRound};
 use crate::matching::undeclared_words::UnknownDeclineReason;
 use offerd_base::partner_health::Judgement;
 use offerd_base::telemetry::metrics::LIMIT_USED;
 use offerd_model::{ProductType, record};
+use offerd_partners::limits::declared::Period;
 use offerd_partners::{Book, Seat};
 
 record! {
@@ -64,6 +64,23 @@ record! {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         undeclared_words: Vec<UnknownDeclineReason>,
     }
+}
+
+/// The use of a limit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LimitUse {
+    /// Its word in the metric.
+    pub limit: &'static str,
+    /// What is counted, and when.
+    pub name: String,
+    /// How much is used.
+    pub used: f64,
+    /// The limit.
+    pub most: f64,
+    /// The used share.
+    pub share: f64,
+    /// Whether it is in dollars rather than asks.
+    pub dollars: bool,
 }
 
 worded! {
@@ -125,10 +142,11 @@ impl Limiter {
             Some(Denied::Schedule) => (State::OutsideSchedule, limits.next_change(now)),
             Some(Denied::Dates) => (State::OutsideDays, limits.starts_after(now).and_then(moment)),
             Some(Denied::PerMinute) => (State::Capped, moment((at.div_euclid(MINUTE) + 1) * MINUTE)),
-            Some(Denied::PerDay) => (State::Capped, moment(limits.day_of(now).end)),
-            Some(Denied::Budget) => (State::OverBudget, moment(limits.day_of(now).end)),
-            Some(Denied::PerWeek) => (State::Capped, moment(limits.week_of(now).end)),
-            Some(Denied::PerMonth) => (State::Capped, moment(limits.month_of(now).end)),
+            Some(Denied::Budget) => (State::OverBudget, moment(Period::Day.span(limits, at).end)),
+            Some(by @ (Denied::PerDay | Denied::PerWeek | Denied::PerMonth)) => {
+                let period = Period::ALL.into_iter().find(|period| Denied::at_cap(*period) == by);
+                (State::Capped, period.and_then(|period| moment(period.span(limits, at).end)))
+            }
             Some(Exclusive | Share | Suppressed | ListMissing | Experiment) | None => {
                 (State::Active, limits.next_change(now))
             }
@@ -160,19 +178,38 @@ impl Limiter {
 }
 
 impl SeatStanding {
+    /// The use of each of its limits, shortest first.
+    pub fn uses(&self) -> Vec<LimitUse> {
+        let asked_in = |period| match period {
+            Period::Day => (Some(self.asked_today), self.per_day),
+            Period::Week => (self.asked_this_week, self.per_week),
+            Period::Month => (self.asked_this_month, self.per_month),
+        };
+        let minute = ("per_minute", "this minute", (Some(self.asked_this_minute), self.per_minute));
+        let periods = Period::ALL.map(|period| (period.key(), period.words(), asked_in(period)));
+        let asks = [minute].into_iter().chain(periods).filter_map(|(limit, when, (asked, cap))| {
+            let (used, most) = (f64::from(asked?), f64::from(cap?));
+            Some(LimitUse {
+                limit,
+                name: format!("asks {when}"),
+                used,
+                most,
+                share: used / most,
+                dollars: false,
+            })
+        });
+        let budget = self.per_day_budget.map(|most| {
+            let (used, name) = (self.owed_today, "payouts today".to_owned());
+            LimitUse { limit: "budget", name, used, most, share: used / most, dollars: true }
+        });
+        asks.chain(budget).collect()
+    }
+
     /// Exports the use of every limit as a metric.
     pub fn measure(&self) {
-        let used = |asked: Option<u32>, cap: Option<u32>| Some(f64::from(asked?) / f64::from(cap?));
-        for (limit, used) in [
-            ("per_minute", used(Some(self.asked_this_minute), self.per_minute)),
-            ("per_day", used(Some(self.asked_today), self.per_day)),
-            ("per_week", used(self.asked_this_week, self.per_week)),
-            ("per_month", used(self.asked_this_month, self.per_month)),
-            ("budget", self.per_day_budget.map(|budget| self.owed_today / budget)),
-        ] {
-            let Some(used) = used else { continue };
+        for LimitUse { limit, share, .. } in self.uses() {
             let (partner, product) = (self.partner.clone(), self.product_type.as_str());
-            gauge!(LIMIT_USED, "partner" => partner, "product_type" => product, "limit" => limit).set(used);
+            gauge!(LIMIT_USED, "partner" => partner, "product_type" => product, "limit" => limit).set(share);
         }
     }
 

@@ -11,7 +11,10 @@ use super::*;
 use crate::matching::limiter::{SeatStanding, State};
 use crate::matching::pausing;
 use crate::matching::preview::{self, Preview};
+use crate::rate_table::reason::{Denied, Reason};
 use crate::rate_table::seating::Verdict;
+use offerd_base::telemetry::metrics::{LIMIT_USED, METRICS, SEATS_HELD_BACK};
+use offerd_partners::limits::declared::Period;
 use offerd_store::pauses::Pause;
 
 /// A clock in the past, so that moving it never overtakes the UUIDs of tables.
@@ -92,6 +95,18 @@ fn a_minute_and_a_day_end_when_the_clock_says_so() {
         hand.advance(Duration::from_millis((day_ends.timestamp_millis() - hand.now()).unsigned_abs()));
         assert_eq!(asked().await, 1);
     });
+}
+
+#[test]
+fn the_metrics_name_every_cap_and_every_denial() {
+    let help = |name| METRICS.iter().find(|metric| metric.name == name).unwrap().help;
+    let caps = Period::ALL.map(|period| (LIMIT_USED, period.key()));
+    // An experiment leaves a seat out before the limiter is asked.
+    let denials = Denied::ALL.iter().filter(|denied| **denied != Denied::Experiment);
+    let denials = denials.map(|denied| (SEATS_HELD_BACK, Reason::from(*denied).word()));
+    for (name, word) in caps.into_iter().chain(denials) {
+        assert!(help(name).contains(word), "the help of {name} in base/telemetry/metrics.rs lacks {word}");
+    }
 }
 
 #[test]

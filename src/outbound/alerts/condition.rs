@@ -18,17 +18,8 @@ const TREND_OF: usize = 8;
 
 #[derive(Debug)]
 pub(super) enum AlertCondition {
-    /// The metric's level satisfies a predicate, which also receives the labels. The second field is the same
-    /// condition in PromQL, with `$` for the metric.
-    Level(
-        &'static str,
-        #[cfg_attr(
-            not(test),
-            expect(dead_code, reason = "`config/prometheus/alerts.yml` is made of it by a test")
-        )]
-        &'static str,
-        fn(f64, &Labels, &EvaluationInput) -> bool,
-    ),
+    /// The metric's level is beyond a bound.
+    Level(&'static str, AlertBound),
     /// The metric grows by more than this rate per second over a span.
     Growth(&'static str, Matcher, Duration, f64),
     /// Over a span, more than one in a hundred observations exceeded a value.
@@ -38,6 +29,25 @@ pub(super) enum AlertCondition {
     Fills(&'static str, Duration, Duration),
     /// Either of two conditions.
     Either(&'static AlertCondition, &'static AlertCondition),
+}
+
+/// What a level is compared with. `config/prometheus/alerts.yml` has it with the defaults of the settings.
+#[derive(Debug)]
+pub(super) enum AlertBound {
+    /// More than this.
+    Above(f64),
+    /// Further from 0 than this.
+    FarFromZero(f64),
+    /// This state.
+    Is(f64),
+    /// At least this, of the series that fit.
+    AtLeast(f64, Matcher),
+    /// More than a setting.
+    AboveSetting(fn(&Settings) -> f64),
+    /// A time longer ago than a setting; zero for never.
+    Past(fn(&Settings) -> Duration),
+    /// A time that is nearer than a setting, or past; zero for never.
+    Ahead(fn(&Settings) -> Duration),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -65,12 +75,11 @@ impl EvaluationInput<'_> {
 impl AlertCondition {
     pub(super) fn look(&self, by: &[&str], seen: &mut Readings, at: &EvaluationInput) -> ConditionResults {
         match self {
-            Self::Level(metric, _, holds) => {
+            Self::Level(metric, bound) => {
                 let mut found = ConditionResults::new();
-                for (labels, value) in at.figures.each(metric) {
-                    let labels = chosen(labels, by);
-                    let holds = holds(value, &labels, at);
-                    let worst = found.entry(labels).or_insert((Some(holds), value));
+                for (series, value) in at.figures.each(metric) {
+                    let holds = bound.holds(value, series, at);
+                    let worst = found.entry(chosen(series, by)).or_insert((Some(holds), value));
                     if holds && (worst.0 != Some(true) || value > worst.1) {
                         *worst = (Some(true), value);
                     }
@@ -92,6 +101,26 @@ impl AlertCondition {
                     }
                 }
                 found
+            }
+        }
+    }
+}
+
+impl AlertBound {
+    fn holds(&self, value: f64, labels: &[(String, String)], at: &EvaluationInput) -> bool {
+        match self {
+            Self::Above(most) => value > *most,
+            Self::FarFromZero(most) => value.abs() > *most,
+            Self::Is(state) => (value - state).abs() < 0.5,
+            Self::AtLeast(least, matcher) => fits(labels, *matcher) && value >= *least,
+            Self::AboveSetting(most) => value > most(at.settings),
+            Self::Past(most) => {
+                let most = most(at.settings).as_secs_f64();
+                most > 0.0 && at.now_s() - value > most
+            }
+            Self::Ahead(least) => {
+                let least = least(at.settings).as_secs_f64();
+                least > 0.0 && value - at.now_s() < least
             }
         }
     }
@@ -218,6 +247,35 @@ mod tests {
         let sight =
             EvaluationInput { figures: &figures, now_ms: at_s * 1000, begun_ms: 0, settings: &SETTINGS };
         of.look(&[], seen, &sight).into_values().collect()
+    }
+
+    #[test]
+    fn a_level_is_compared_with_its_bound() {
+        use AlertBound::{Above, AboveSetting, Ahead, AtLeast, FarFromZero, Is, Past};
+
+        const NEVER: fn(&Settings) -> Duration = |_| Duration::ZERO;
+        const MINUTE: fn(&Settings) -> Duration = |_| Duration::from_secs(60);
+        // Each with a level that is not beyond it, and one that is, 1000 seconds after the start of the clock.
+        for (bound, within, beyond) in [
+            (Above(2.0), Some("2"), Some("2.1")),
+            (FarFromZero(2.0), Some("-2"), Some("-2.1")),
+            (Is(2.0), Some("1"), Some("2")),
+            (AtLeast(1.0, ("of", "!minute")), Some("0.9"), Some("1")),
+            (AtLeast(1.0, ("of", "!day")), Some("1"), None),
+            (AboveSetting(|settings| settings.alerts.leads_missing as f64), Some("20"), Some("21")),
+            (Past(MINUTE), Some("940"), Some("939")),
+            (Past(NEVER), Some("1"), None),
+            (Ahead(MINUTE), Some("1060"), Some("1059")),
+            (Ahead(NEVER), Some("1"), None),
+        ] {
+            let of = AlertCondition::Level("level", bound);
+            for (level, wanted) in [(within, false), (beyond, true)] {
+                let Some(level) = level else { continue };
+                let found =
+                    look(&of, &mut Readings::default(), 1000, &format!("level{{of=\"day\"}} {level}\n"));
+                assert_eq!(found[0].0, Some(wanted), "{of:?} {level}");
+            }
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::condition::{AlertCondition, EvaluationInput, Labels};
+use super::condition::{AlertBound, AlertCondition};
 use offerd_base::config::AlertSettings;
 use offerd_base::partner_health::Health;
 use offerd_base::telemetry::metrics::{
@@ -62,25 +62,6 @@ const NO: Duration = Duration::ZERO;
 /// Longer than one restart of a database; with `alerts.every` still less than half a minute.
 const A_MOMENT: Duration = Duration::from_secs(5);
 
-fn is_any(value: f64, _: &Labels, _: &EvaluationInput<'_>) -> bool {
-    value > 0.0
-}
-
-fn is_old_backup(taken_s: f64, _: &Labels, sight: &EvaluationInput<'_>) -> bool {
-    let most = sight.settings.alerts.backup_age.as_secs_f64();
-    most > 0.0 && sight.now_s() - taken_s > most
-}
-
-fn ends_soon(ends_s: f64, _: &Labels, sight: &EvaluationInput<'_>) -> bool {
-    let least = sight.settings.alerts.certificate_left.as_secs_f64();
-    least > 0.0 && ends_s - sight.now_s() < least
-}
-
-/// A limit of a day or longer is fully used.
-fn is_used_up(used: f64, labels: &Labels, _: &EvaluationInput<'_>) -> bool {
-    used >= 1.0 && !labels.iter().any(|(label, value)| label == "limit" && value == "per_minute")
-}
-
 const fn rule(
     name: &'static str,
     severity: Severity,
@@ -93,21 +74,22 @@ const fn rule(
     AlertRule { name, severity, wait, keep: NO, summary, runbook, condition, by }
 }
 
+use AlertBound::{Above, AboveSetting, Ahead, AtLeast, FarFromZero, Is, Past};
 use AlertCondition::{Fills, Growth, Level, Slow};
 use Severity::{Notice, Page, Ticket};
 
 /// Every alert.
 #[rustfmt::skip]
 pub const RULES: &[AlertRule] = &[
-    rule("OfferdNotReady", Page, A_MOMENT, Level(NOT_READY, "max by (instance, cause) ($) > 0", is_any), &["cause"],
+    rule("OfferdNotReady", Page, A_MOMENT, Level(NOT_READY, Above(0.0)), &["cause"],
         "new leads are not accepted: {cause}", "no-new-leads-are-taken-in"),
-    rule("OfferdNoLeads", Page, minutes(5), Level(LEADS_MISSING, "max by (instance) ($) > 20", |value, _, sight| value > sight.settings.alerts.leads_missing as f64), &[],
+    rule("OfferdNoLeads", Page, minutes(5), Level(LEADS_MISSING, AboveSetting(|settings| settings.alerts.leads_missing as f64)), &[],
         "no leads arrive; {value} would be usual since the last one", "no-leads-arrive"),
-    rule("OfferdOffersFall", Ticket, NO, Level(OFFERS_FALL, "max by (instance) ($) > 0", is_any), &[],
+    rule("OfferdOffersFall", Ticket, NO, Level(OFFERS_FALL, Above(0.0)), &[],
         "more leads than usual end without an offer", "fewer-leads-have-offers"),
-    rule("OfferdBackupOld", Ticket, NO, Level(BACKUP_AT, "max by (instance) ($) < time() - 36 * 3600", is_old_backup), &[],
+    rule("OfferdBackupOld", Ticket, NO, Level(BACKUP_AT, Past(|settings| settings.alerts.backup_age)), &[],
         "no backup was taken since {value}", "the-last-backup-is-old"),
-    rule("OfferdCertificateEnds", Ticket, NO, Level(CERTIFICATE_ENDS, "min by (instance, listener) ($) < time() + 21 * 24 * 3600", ends_soon), &["listener"],
+    rule("OfferdCertificateEnds", Ticket, NO, Level(CERTIFICATE_ENDS, Ahead(|settings| settings.alerts.certificate_left)), &["listener"],
         "the certificate of the {listener} listener ends at {value}", "a-certificate-runs-out"),
     rule("OfferdRefusesLeads", Page, minutes(2), Growth(SUBMITS_REFUSED, ("reason", "!merge_too_late"), minutes(5), 0.1), &["reason"],
         "leads are refused: {reason}", "no-new-leads-are-taken-in"),
@@ -117,35 +99,35 @@ pub const RULES: &[AlertRule] = &[
         "requests are turned away: {reason}", "requests-are-turned-away"),
     rule("OfferdConnectionsAtLimit", Ticket, minutes(5), Growth(HTTP_CONNECTIONS_REFUSED, ("", ""), minutes(5), 0.0), &["listener", "reason"],
         "the {listener} listener has no room for connections: {reason}", "requests-are-turned-away"),
-    AlertRule { keep: minutes(5), ..rule("OfferdPartnerUnwell", Ticket, NO, Level(PARTNER_HEALTH, "max by (instance, partner, product_type) ($) > 0", is_any), &["partner", "product_type"],
+    AlertRule { keep: minutes(5), ..rule("OfferdPartnerUnwell", Ticket, NO, Level(PARTNER_HEALTH, Above(0.0)), &["partner", "product_type"],
         "{partner} ({product_type}) is worse than usual: {value}", "a-partner-is-unwell") },
-    rule("OfferdBreakerOpen", Ticket, minutes(5), Level(WIRE_BREAKER_STATE, "max by (instance, pool, endpoint) ($) == 2", |state, _, _| state > 1.5), &["pool", "endpoint"],
+    rule("OfferdBreakerOpen", Ticket, minutes(5), Level(WIRE_BREAKER_STATE, Is(2.0)), &["pool", "endpoint"],
         "the breaker of {pool} ({endpoint}) is open: it blocks calls", "a-breaker-is-open"),
     rule("OfferdLookupsFail", Ticket, minutes(5), Growth(WIRE_LOOKUPS, ("result", "!found"), minutes(5), 0.0), &[],
         "look-ups of host names fail or hang; calls use old addresses, up to wire.lookup_stale, or fail", "name-servers-fail-or-hang"),
-    rule("OfferdPartnerLimitUsedUp", Notice, minutes(1), Level(LIMIT_USED, r#"max by (instance, partner, product_type, limit) (${limit!="per_minute"}) >= 1"#, is_used_up), &["partner", "product_type", "limit"],
+    rule("OfferdPartnerLimitUsedUp", Notice, minutes(1), Level(LIMIT_USED, AtLeast(1.0, ("limit", "!per_minute"))), &["partner", "product_type", "limit"],
         "{partner} ({product_type}) has used up its {limit} limit", "a-limit-is-used-up"),
-    rule("OfferdPostbacksLag", Ticket, minutes(5), Level(POSTBACK_LAG, "max by (instance, subscription) ($) > 900", |seconds, _, _| seconds > 900.0), &["subscription"],
+    rule("OfferdPostbacksLag", Ticket, minutes(5), Level(POSTBACK_LAG, Above(900.0)), &["subscription"],
         "events for {subscription} are not acknowledged", "postbacks-do-not-arrive"),
-    rule("OfferdPostbacksGivenUp", Ticket, minutes(1), Level(POSTBACKS_DEAD, "max by (instance, subscription) ($) > 0", is_any), &["subscription"],
+    rule("OfferdPostbacksGivenUp", Ticket, minutes(1), Level(POSTBACKS_DEAD, Above(0.0)), &["subscription"],
         "events for {subscription} were given up", "postbacks-were-given-up"),
     rule("OfferdStoreSlow", Ticket, minutes(10), Slow(STORE_COMMIT_SECONDS, minutes(5), 0.3), &[],
         "one commit in a hundred takes longer than 300 ms", "the-store-is-slow"),
     rule("OfferdDiskFills", Ticket, minutes(5), Fills(STORE_FREE_BYTES, minutes(6 * 60), minutes(24 * 60)), &[],
         "at this rate the disk reaches store.reserve_bytes in {value}", "the-disk-fills-up"),
-    rule("OfferdDiskHangs", Page, NO, AlertCondition::Either(&Growth(STORE_STALLS, ("", ""), minutes(10), 0.0), &Level(STORE_STALLED, "max by (instance) ($) > 0", is_any)), &[],
+    rule("OfferdDiskHangs", Page, NO, AlertCondition::Either(&Growth(STORE_STALLS, ("", ""), minutes(10), 0.0), &Level(STORE_STALLED, Above(0.0))), &[],
         "the disk does not answer, or did not for longer than store.stall_after", "the-disk-hangs"),
-    rule("OfferdStoreDamaged", Page, NO, Level(STORE_DAMAGE, "max by (instance) ($) > 0", is_any), &[],
+    rule("OfferdStoreDamaged", Page, NO, Level(STORE_DAMAGE, Above(0.0)), &[],
         "damaged places of the store's files: {value}", "records-cannot-be-read"),
     rule("OfferdRecordsBroken", Page, NO, Growth(STORE_BROKEN_RECORDS, ("", ""), minutes(60), 0.0), &["tree"],
         "damaged records of {tree}", "records-cannot-be-read"),
-    rule("OfferdClockWrong", Page, NO, Level(STORE_CLOCK_OFFSET, "max by (instance) (abs($)) > 600", |seconds, _, _| seconds.abs() > 600.0), &[],
+    rule("OfferdClockWrong", Page, NO, Level(STORE_CLOCK_OFFSET, FarFromZero(600.0)), &[],
         "the system clock is wrong; offerd uses its own clock for arrivals", "the-clock-is-wrong"),
     rule("OfferdClockStepped", Ticket, NO, Growth(STORE_CLOCK_STEPS, ("to", "!followed"), minutes(15), 0.0), &["to"],
         "the system clock was {to} by more than store.clock_jump", "the-clock-is-wrong"),
-    rule("OfferdReloadRefused", Ticket, NO, Level(RELOAD_REFUSED, "max by (instance) ($) > 0", is_any), &[],
+    rule("OfferdReloadRefused", Ticket, NO, Level(RELOAD_REFUSED, Above(0.0)), &[],
         "the last reload was refused or failed; still running the previous configuration", "a-reload-was-refused"),
-    rule("OfferdMasterKeyDiffers", Page, NO, Level(MASTER_KEY_DIFFERS, "max by (instance) ($) > 0", is_any), &[],
+    rule("OfferdMasterKeyDiffers", Page, NO, Level(MASTER_KEY_DIFFERS, Above(0.0)), &[],
         "the settings give another master key than the one of the store: the next start fails", "the-next-start-fails"),
     rule("OfferdLogLinesLost", Ticket, NO, Growth(LOG_LINES_LOST, ("", ""), minutes(15), 0.0), &[],
         "log lines are lost: standard error cannot be written", "the-log-has-gaps"),
@@ -182,8 +164,12 @@ impl AlertRule {
 mod tests {
     use std::fmt::Write;
     use std::path::Path;
+    use std::sync::LazyLock;
 
     use super::*;
+    use offerd_base::config::Settings;
+
+    static DEFAULTS: LazyLock<Settings> = LazyLock::new(|| Settings::from_layers(None, []).unwrap());
 
     const FILE: &str = "config/prometheus/alerts.yml";
 
@@ -212,7 +198,6 @@ groups:
         assert!(text.contains(r#"offerd_wire_lookups_total{result!="found"}"#), "{text}");
     }
 
-    /// `OFFERD_WRITE=1 cargo test --lib alerts::rule` writes it.
     #[test]
     fn the_rules_of_prometheus_are_made_of_ours() {
         let made: String = std::iter::once(HEAD.to_owned()).chain(RULES.iter().map(shipped)).collect();
@@ -221,7 +206,8 @@ groups:
             std::fs::write(&file, &made).unwrap();
         }
         let found = std::fs::read_to_string(&file).unwrap();
-        assert!(found == made, "{FILE} is not as it is made of the rules; OFFERD_WRITE=1 writes it");
+        let command = "OFFERD_WRITE=1 cargo test -p offerd-outbound --lib alerts::rule";
+        assert!(found == made, "{FILE} is not as it is made of the rules; `{command}` writes it");
     }
 
     fn shipped(rule: &AlertRule) -> String {
@@ -257,25 +243,48 @@ groups:
     fn query(condition: &AlertCondition, by: &[&str]) -> String {
         let by = [&["instance"], by].concat().join(", ");
         match condition {
-            Level(metric, query, _) => query.replace('$', metric),
-            Growth(metric, (label, value), span, most) => {
-                let matcher = match value.strip_prefix('!') {
-                    _ if label.is_empty() => String::new(),
-                    Some(other) => format!("{{{label}!=\"{other}\"}}"),
-                    None => format!("{{{label}=\"{value}\"}}"),
-                };
-                format!("sum by ({by}) (rate({metric}{matcher}[{}])) > {most}", in_words(*span))
+            Level(metric, bound) => level(metric, bound, &by),
+            Growth(metric, of, span, most) => {
+                format!("sum by ({by}) (rate({metric}{}[{}])) > {most}", matcher(*of), in_words(*span))
             }
             Slow(metric, span, most) => {
                 let rate = format!("rate({metric}_bucket[{}])", in_words(*span));
                 format!("histogram_quantile(0.99, sum by (le, {by}) ({rate})) > {most}")
             }
             Fills(metric, back, ahead) => {
-                let reserve = 256 << 20;
+                let reserve = DEFAULTS.store.reserve_bytes;
                 let change = format!("deriv({metric}[{}])", in_words(*back));
                 format!("({metric} - {reserve}) / -{change} < {} and {change} < 0", ahead.as_secs())
             }
             AlertCondition::Either(one, other) => format!("{} or {}", query(one, &[]), query(other, &[])),
+        }
+    }
+
+    fn level(metric: &str, bound: &AlertBound, by: &str) -> String {
+        match bound {
+            Above(most) => format!("max by ({by}) ({metric}) > {most}"),
+            FarFromZero(most) => format!("max by ({by}) (abs({metric})) > {most}"),
+            Is(state) => format!("max by ({by}) ({metric}) == {state}"),
+            AtLeast(least, of) => format!("max by ({by}) ({metric}{}) >= {least}", matcher(*of)),
+            AboveSetting(most) => format!("max by ({by}) ({metric}) > {}", most(&DEFAULTS)),
+            Past(most) => format!("max by ({by}) ({metric}) < time() - {}", in_seconds(most(&DEFAULTS))),
+            Ahead(least) => format!("min by ({by}) ({metric}) < time() + {}", in_seconds(least(&DEFAULTS))),
+        }
+    }
+
+    fn matcher((label, value): (&str, &str)) -> String {
+        match value.strip_prefix('!') {
+            _ if label.is_empty() => String::new(),
+            Some(other) => format!("{{{label}!=\"{other}\"}}"),
+            None => format!("{{{label}=\"{value}\"}}"),
+        }
+    }
+
+    /// Whole days or hours, as a product.
+    fn in_seconds(span: Duration) -> String {
+        match span.as_secs() / 3600 {
+            hours if hours % 24 == 0 => format!("{} * 24 * 3600", hours / 24),
+            hours => format!("{hours} * 3600"),
         }
     }
 

@@ -4,15 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use super::measure::{Measure, Measures};
 
+/// How a figure is made of the measures; payouts are in dollars.
 #[derive(Debug, Clone, Copy)]
 enum FigureFormula {
-    /// A count.
-    Count(Measure),
-    /// An amount in dollars.
-    Dollars(Measure),
-    /// Payouts divided by a count, in dollars.
-    PayoutsBy(Measure),
+    /// A measure.
+    Of(Measure),
+    /// A measure divided by a count.
+    Per(Measure, Measure),
 }
+
+use FigureFormula::{Of, Per};
 
 /// Declares [`Figure`] and [`Figures`] from one list: field and type, name, heading and derivation.
 macro_rules! figures {
@@ -88,31 +89,31 @@ macro_rules! figures {
 
 figures! {
     /// Leads accepted.
-    Leads leads: count, "leads", "Leads", FigureFormula::Count(Measure::Leads);
+    Leads leads: count, "leads", "Leads", Of(Measure::Leads);
     /// Leads whose first rate table has no offer.
-    WithoutOffers without_offers: count, "withoutOffers", "Without offers", FigureFormula::Count(Measure::WithoutOffers);
+    WithoutOffers without_offers: count, "withoutOffers", "Without offers", Of(Measure::WithoutOffers);
     /// Asks of partners.
-    Asks asks: count, "asks", "Asks", FigureFormula::Count(Measure::Asks);
+    Asks asks: count, "asks", "Asks", Of(Measure::Asks);
     /// Offers that partners answered with.
-    Offers offers: count, "offers", "Offers", FigureFormula::Count(Measure::Offers);
+    Offers offers: count, "offers", "Offers", Of(Measure::Offers);
     /// Offers shown.
-    Shown shown: count, "shown", "Shown", FigureFormula::Count(Measure::Shown);
+    Shown shown: count, "shown", "Shown", Of(Measure::Shown);
     /// Clicks on offers.
-    Clicks clicks: count, "clicks", "Clicks", FigureFormula::Count(Measure::Clicks);
+    Clicks clicks: count, "clicks", "Clicks", Of(Measure::Clicks);
     /// Applications.
-    Applied applied: reported, "applied", "Applied", FigureFormula::Count(Measure::Applied);
+    Applied applied: reported, "applied", "Applied", Of(Measure::Applied);
     /// Fundings.
-    Funded funded: reported, "funded", "Funded", FigureFormula::Count(Measure::Funded);
+    Funded funded: reported, "funded", "Funded", Of(Measure::Funded);
     /// Fundings that were reversed; not included in `Funded`.
-    TakenBack taken_back: reported, "takenBack", "Taken back", FigureFormula::Count(Measure::TakenBack);
+    TakenBack taken_back: reported, "takenBack", "Taken back", Of(Measure::TakenBack);
     /// Payouts net of reversals, in dollars.
-    Payouts payouts: amount, "payouts", "Payouts", FigureFormula::Dollars(Measure::Payouts);
+    Payouts payouts: amount, "payouts", "Payouts", Of(Measure::Payouts);
     /// Reversed payouts, in dollars.
-    PayoutsTakenBack payouts_taken_back: amount, "payoutsTakenBack", "Payouts taken back", FigureFormula::Dollars(Measure::PayoutsTakenBack);
+    PayoutsTakenBack payouts_taken_back: amount, "payoutsTakenBack", "Payouts taken back", Of(Measure::PayoutsTakenBack);
     /// Payouts per click, in dollars.
-    EarningsPerClick earnings_per_click: amount, "earningsPerClick", "Earnings per click", FigureFormula::PayoutsBy(Measure::Clicks);
+    EarningsPerClick earnings_per_click: amount, "earningsPerClick", "Earnings per click", Per(Measure::Payouts, Measure::Clicks);
     /// Payouts per lead, in dollars.
-    EarningsPerLead earnings_per_lead: amount, "earningsPerLead", "Earnings per lead", FigureFormula::PayoutsBy(Measure::Leads);
+    EarningsPerLead earnings_per_lead: amount, "earningsPerLead", "Earnings per lead", Per(Measure::Payouts, Measure::Leads);
 }
 
 impl Figure {
@@ -123,27 +124,22 @@ impl Figure {
 
     /// Whether it is an amount in dollars rather than a count.
     pub fn is_dollars(self) -> bool {
-        !matches!(self.of(), FigureFormula::Count(_))
+        self.measure().is_dollars()
     }
 
     /// Its value for sorting; a ratio without a denominator sorts lowest.
     pub fn weight(self, counted: &Measures) -> f64 {
         match self.of() {
-            FigureFormula::Count(measure) => counted.get(measure) as f64,
-            FigureFormula::Dollars(measure) => counted.dollars(measure),
-            FigureFormula::PayoutsBy(by) if counted.get(by) > 0 => {
-                counted.dollars(Measure::Payouts) / counted.get(by) as f64
-            }
-            FigureFormula::PayoutsBy(_) => f64::MIN,
+            Of(measure) => counted.amount(measure),
+            Per(measure, by) if counted.get(by) > 0 => counted.amount(measure) / counted.get(by) as f64,
+            Per(..) => f64::MIN,
         }
     }
 
-    /// The measure it derives from; payouts for a ratio.
+    /// The measure it derives from; for a ratio the one that is divided.
     fn measure(self) -> Measure {
-        match self.of() {
-            FigureFormula::Count(measure) | FigureFormula::Dollars(measure) => measure,
-            FigureFormula::PayoutsBy(_) => Measure::Payouts,
-        }
+        let (Of(measure) | Per(measure, _)) = self.of();
+        measure
     }
 
     fn value(self, counted: &Measures, is_reported: &impl Fn(Measure) -> bool) -> Option<f64> {

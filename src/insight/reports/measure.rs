@@ -72,6 +72,11 @@ impl Measure {
     /// The measures that only partners report: missing, not 0, for a partner that never reports one.
     pub const REPORTED: [Self; 3] = [Self::Applied, Self::Funded, Self::Payouts];
 
+    /// Whether it is an amount of money rather than a count.
+    pub fn is_dollars(self) -> bool {
+        matches!(self, Self::Payouts | Self::PayoutsTakenBack)
+    }
+
     /// The reported measure on which this one depends, if any.
     pub fn reported_as(self) -> Option<Self> {
         match self {
@@ -123,9 +128,10 @@ impl Measures {
         self.0.iter_mut().zip(other.0).for_each(|(sum, less)| *sum -= less);
     }
 
-    /// Payouts or reversed payouts in dollars.
-    pub fn dollars(&self, measure: Measure) -> f64 {
-        self.get(measure) as f64 / THOUSANDTHS / 100.0
+    /// A count, or an amount in dollars.
+    pub fn amount(&self, measure: Measure) -> f64 {
+        let amount = self.get(measure) as f64;
+        if measure.is_dollars() { amount / THOUSANDTHS / 100.0 } else { amount }
     }
 
     /// Whether every measure is 0.

@@ -975,3 +975,14 @@ fn a_file_is_read_by_column_with_nulls_where_figures_are_missing() {
     assert_eq!(rows[0].get_long(1 + 2 * Figure::ALL.len()).unwrap(), 3, "there are three more");
     assert!(rows[0].get_long(7).is_err(), "what was not reported is null");
 }
+
+#[test]
+fn the_help_of_the_command_names_every_figure_in_order() {
+    let help = include_str!("../../cli/help.txt").split_once("Figures are ").unwrap().1;
+    let words: Vec<&str> = help.split(|letter: char| !letter.is_ascii_alphanumeric()).collect();
+    let places = Figure::ALL.map(|figure| {
+        let place = words.iter().position(|word| *word == figure.name());
+        place.unwrap_or_else(|| panic!("`offerd report --help` does not name {}", figure.name()))
+    });
+    assert!(places.is_sorted(), "{places:?}");
+}

@@ -470,6 +470,36 @@ fn the_default_file_says_of_each_key_whether_it_is_reloadable() {
     assert_eq!(told, reloadable);
 }
 
+/// A bound that nobody reaches may be left out, and one that is another setting is named.
+#[test]
+fn the_default_file_says_the_bounds_of_each_count() {
+    let (mut section, mut about, mut counts) = ("", String::new(), 0);
+    for line in DEFAULTS.lines() {
+        if let Some(comment) = line.strip_prefix('#') {
+            about += comment;
+        } else if let Some(name) = line.strip_prefix('[') {
+            section = name.trim_end_matches(']');
+        } else if let Some((key, _)) =
+            line.split_once(" = ").filter(|(_, value)| value.parse::<i64>().is_ok())
+        {
+            let told = faults(&format!("[{section}]\n{key} = -9\n"), &[]);
+            let bounds =
+                told.iter().find_map(|fault| fault.split_once(" must be from ")?.1.split_once(", got -9"));
+            if let Some((bounds, _)) = bounds {
+                let least = bounds.split(' ').next().unwrap_or_default();
+                let says = |words: &str| about.contains(words);
+                let says_least = says(&format!("from {least}")) || says("from `") || says("more than `");
+                assert!(says(bounds) || says_least, "`{section}.{key}` takes {bounds}; its comment:{about}");
+                counts += 1;
+            }
+            about.clear();
+        } else {
+            about.clear();
+        }
+    }
+    assert!(counts > 60, "{counts}");
+}
+
 /// Including missing keys: they belong into the operator's table, not among the defaults.
 #[test]
 fn a_fault_of_a_table_of_the_operators_is_told_at_its_line() {

@@ -90,13 +90,13 @@
 //!
 //! # Where new things go
 //!
-//! - A setting: `base/config/sections.rs`, `config/default.toml`, its sentence in the handbook.
+//! - A setting: `base/config/sections.rs`, `config/default.toml`, whose comment the handbook shows.
 //! - A limit of the daemon: also its metric (`base/telemetry/metrics.rs`), its panel (`config/grafana`) and
 //!   its answer (`web/failure.rs`, `handbook/errors.md`).
-//! - A limit of a partner: `partners/limits/declared.rs`; `engine/rate_table/{denied,reason}.rs`, at their
-//!   ends.
-//! - A column of a report: `insight/reports/{measure,figures}.rs`, `cli/help.txt`.
-//! - A kind of alert: `outbound/alerts/rule.rs`, `config/prometheus/alerts.yml`, `handbook/metrics.md`.
+//! - A limit of a partner: `partners/limits/declared.rs`, `engine/rate_table/reason.rs`, its name in the
+//!   help of metrics (`base/telemetry`); `engine/matching/limiter/{meter,standing}.rs` enforce and show it.
+//! - A column of a report: `insight/reports/figures.rs`, `cli/help.txt`; of a new measure also `measure.rs`.
+//! - A kind of alert: `outbound/alerts/rule.rs`, `handbook/metrics.md`; its test writes `alerts.yml`.
 //! - An outcome of an ask: [`rate_table::outcome`], [`rate_table::reason`], `handbook/errors.md`.
 //! - A part of a score: [`partners::ranking`], [`partners::catalog`], [`config`], `handbook/tuning.md`.
 //! - An endpoint: `http/current`, `http/routes.rs`, `handbook/client.md`, `tests/it/access.rs`; of an operator:

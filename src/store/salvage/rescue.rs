@@ -22,6 +22,10 @@ use crate::{
 
 const AT_ONCE: usize = 128;
 
+/// Trees whose keys begin with the uuid of a rate table.
+const OF_TABLES: [Tree; 6] =
+    [Tree::RateTables, Tree::Asks, Tree::Answers, Tree::Calls, Tree::Clicks, Tree::Displays];
+
 /// Append-only trees in the base, which may come back: a missing record was not removed on purpose.
 const ADDED_TO: [Tree; 5] =
     [Tree::Companies, Tree::Templates, Tree::PaidClicks, Tree::PartnerEvents, Tree::Transcripts];
@@ -193,13 +197,15 @@ impl<'a> Rescue<'a> {
         let listed = self.old.scan(Tree::LeadTables, lead.as_bytes());
         let listed = listed.filter_map(|record| record.ok()?.0.get(16..32)?.try_into().ok());
         let tables: Vec<[u8; 16]> = first.map(Uuid::into_bytes).chain(listed).collect();
-        let of_tables = tables.into_iter().flat_map(|table| {
-            [Tree::RateTables, Tree::Asks, Tree::Answers, Tree::Calls].map(|tree| (tree, table))
-        });
-        for (tree, prefix) in of_lead.into_iter().chain(of_tables) {
-            for record in self.old.scan(tree, &prefix) {
+        let of_tables = tables.into_iter().flat_map(|table| OF_TABLES.map(|tree| (tree, table)));
+        for (tree, uuid) in of_lead.into_iter().chain(of_tables) {
+            // A count's key has the number of an offer in the last 12 bits of its table.
+            let is_count = matches!(tree, Tree::Clicks | Tree::Displays);
+            let (prefix, rest) = uuid.split_at(if is_count { 14 } else { 16 });
+            for record in self.old.scan(tree, prefix) {
                 let (key, payload) = record?;
-                if !self.has(tree, &key)? {
+                let is_of_it = rest.first().is_none_or(|bits| bits >> 4 == key[14] >> 4);
+                if is_of_it && !self.has(tree, &key)? {
                     *taken.entry(tree).or_default() += 1;
                     commit = commit.put(tree, key, payload);
                 }

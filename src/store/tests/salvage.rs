@@ -127,6 +127,26 @@ fn a_volume_that_is_gone_is_told_lead_by_lead_and_comes_back_from_the_backup_as_
 }
 
 #[test]
+fn the_counts_of_a_table_come_back_with_it() {
+    let drill = drill();
+    let store = drill.hourly.open();
+    let (lead, table) = drill.leads[2];
+    let place = ((table.as_u128() & !0xfff) | 3).to_be_bytes();
+    for tree in [Tree::Clicks, Tree::Displays] {
+        store.commit_now(Commit::new().about(lead).put(tree, place, 7_u64.to_be_bytes())).unwrap();
+    }
+    let backup = taken(&store, || ());
+    drop(store);
+    fs::remove_dir_all(drill.file("volumes/2")).unwrap();
+    let salvaged = drill.salvage(Some(&backup)).unwrap();
+    let store = drill.salvaged();
+    for tree in [Tree::Clicks, Tree::Displays] {
+        assert_eq!(store.payload(tree, place), Some(7_u64.to_be_bytes().to_vec()), "{tree:?}");
+        assert_eq!(salvaged.from_backup.get(&tree), Some(&1), "{tree:?}");
+    }
+}
+
+#[test]
 fn who_was_erased_since_the_backup_does_not_come_back() {
     let drill = drill();
     let (erased, _) = drill.leads[2];

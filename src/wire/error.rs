@@ -50,6 +50,9 @@ pub enum CallError {
             /etc/resolv.conf"
     )]
     NoLookupThread,
+    /// The address refused the connection.
+    #[error("the connection was refused: nothing listens at this address and port")]
+    Refused,
     /// No connection could be made.
     #[error("no connection could be made: the host is down, or a firewall is in between")]
     Connect,
@@ -174,6 +177,7 @@ impl CallError {
             Self::Unresolved => ("unresolved", FarSide),
             Self::LookupTimedOut { .. } => ("lookup_timed_out", FarSide),
             Self::NoLookupThread => ("no_lookup_thread", Us),
+            Self::Refused => ("refused", FarSide),
             Self::Connect => ("connect", FarSide),
             Self::Tls(_) => ("tls", FarSide),
             Self::TimedOut { during: Phase::Connect } => ("timed_out_connect", FarSide),
@@ -246,8 +250,8 @@ impl FailedAttempt {
 
     /// Whether another attempt may succeed and is harmless.
     pub(super) fn may_repeat(self, idempotent: bool) -> bool {
-        use CallError::{Broken, Connect, TimedOut, Unresolved};
-        matches!(self.error, Broken | Connect | Unresolved | TimedOut { during: Phase::Connect })
+        use CallError::{Broken, Connect, Refused, TimedOut, Unresolved};
+        matches!(self.error, Broken | Connect | Refused | Unresolved | TimedOut { during: Phase::Connect })
             && (self.never_sent || idempotent)
     }
 }
@@ -257,6 +261,9 @@ pub fn cause(error: &(dyn Error + 'static)) -> Option<CallError> {
     chain(error).find_map(|error| {
         if let Some(ours) = error.downcast_ref::<CallError>() {
             return Some(*ours);
+        }
+        if error.downcast_ref().map(io::Error::kind) == Some(io::ErrorKind::ConnectionRefused) {
+            return Some(CallError::Refused);
         }
         if let Some(tls) = error.downcast_ref::<rustls::Error>() {
             return Some(CallError::Tls(tls.into()));

@@ -120,7 +120,7 @@ async fn a_reset_is_broken() {
 #[tokio::test]
 async fn nobody_there_is_a_failed_connection() {
     let url = format!("http://127.0.0.1:{}/", closed_port().await);
-    assert_eq!(send(&endpoint(near()), url).await.unwrap_err(), CallError::Connect);
+    assert_eq!(send(&endpoint(near()), url).await.unwrap_err(), CallError::Refused);
 }
 
 #[tokio::test]

@@ -37,9 +37,9 @@ pub fn fault(settings: &StoreSettings, needed: &str) -> Option<String> {
     let found = match MasterKey::find(settings.master_key_file.as_deref(), &settings.path) {
         Ok(given) => {
             let given = given.filter(|given| given.id() != needed)?;
-            format!("the settings give master key {} ({})", given.id(), given.place())
+            format!("the given master key is {} ({})", given.id(), given.place())
         }
-        Err(error) => format!("the master key that the settings give cannot be read ({error})"),
+        Err(error) => format!("the given master key cannot be read ({error})"),
     };
     Some(format!(
         "{found}, but the store needs {needed}: the next start will fail; name the file that holds {needed} \

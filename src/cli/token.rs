@@ -109,7 +109,16 @@ impl Create {
         if let Some(partner) = self.partner {
             // A token of an unknown partner would be useless.
             let book = Book::load(&settings.partners.path);
-            known(&book.map_err(|_| "the partner files have faults; see `offerd check`")?, &partner)?;
+            let first = |faults: Vec<Fault>| {
+                let all = match faults.len() {
+                    1 => "",
+                    _ => "; `offerd check` shows all",
+                };
+                faults
+                    .first()
+                    .map_or_else(String::new, |fault| format!("the partner files have faults: {fault}{all}"))
+            };
+            known(&book.map_err(first)?, &partner)?;
             let kind = if self.signing { PartnerKeyKind::Signing } else { PartnerKeyKind::Partner };
             return Ok(New::Partner(NewPartnerKey { partner, kind }));
         }

@@ -3,6 +3,7 @@
 use super::guard::WatchdogHandle;
 use super::prelude::*;
 use super::{Descriptors, Sockets};
+use offerd_base::run_file::RunFile;
 use offerd_engine::records::Records;
 use offerd_insight::nodes::{self, NodeStatus};
 use offerd_store::{DISK_FULL, START_BYTES, StoreOptions};
@@ -32,7 +33,12 @@ impl BoundListeners {
         let operators = offerd_http::connections(&settings.limits, shares.admin);
         let mut bind = |listener, address, connections| {
             let given = sockets.take(listener);
-            offerd_http::bind(listener, address, given, shown.of(listener), settings, connections)
+            let bound =
+                offerd_http::bind(listener, address, given, shown.of(listener), settings, connections);
+            bound.map_err(|fault| match RunFile::read(&settings.store.path) {
+                Ok(Some(running)) => format!("{fault}; the daemon of this store runs at {}", running.api),
+                _ => fault,
+            })
         };
         Ok(Self {
             api: bind("api", settings.api.listen, &public)?,

@@ -36,7 +36,7 @@ pub enum StagingError {
     /// The path is not empty.
     #[error(
         "`{path}` is not empty{}: a store needs an empty directory",
-        if *.daemon { ", and a daemon runs there or was killed" } else { "" }
+        if *.daemon { ", and has the run file of a daemon: stop that first, if it runs" } else { "" }
     )]
     NotEmpty {
         /// The path.

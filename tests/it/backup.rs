@@ -202,7 +202,11 @@ async fn a_restore_is_refused_over_a_store_and_with_another_key() {
     let (daemon, _, file) = backed_up().await;
     let over = daemon.command(&["restore", file.to_str().unwrap()]);
     assert!(!over.status.success());
-    assert!(stderr(&over).contains("is not empty, and a daemon runs there"), "{}", stderr(&over));
+    assert!(
+        stderr(&over).contains("is not empty, and has the run file of a daemon: stop that first"),
+        "{}",
+        stderr(&over)
+    );
     assert!(stderr(&over).contains("`--into DIR`"), "{}", stderr(&over));
 
     let plan = plan();

@@ -120,7 +120,7 @@ X-G = "request.body|hmac('hunter2', 'sha256')|hex"
                 mean `body`?",
         ),
         ("X-E", "names an unknown algorithm, `RS265`; known: HS256, "),
-        ("X-F", "uses a name that is unknown here; known: lead, "),
+        ("X-F", "is no text in quotes, and no name that is known here; known: lead, "),
         ("X-G", "names an unknown digest; known: sha1, "),
     ] {
         let place = format!("far.toml:{}: `products.loan.http.headers.{key}` ", line_of(&plan, "far", key));

@@ -26,7 +26,11 @@ impl Source {
             file: Some(file.to_owned()),
             line: error.span().map(|span| LineOffsets::of(text).at(&span)),
             key: String::new(),
-            message: format!("is not TOML: {}", error.message().replace('\n', "; ")),
+            message: {
+                let told = error.message().replace('\n', "; ");
+                let key = error.span().filter(|_| told == "duplicate key").and_then(|span| text.get(span));
+                format!("is not TOML: {told}{}", key.map(|key| format!(" `{key}`")).unwrap_or_default())
+            },
         };
         let spanned = DeTable::parse(text).map_err(syntax)?;
         let table = text.parse::<toml::Table>().map_err(syntax)?;

@@ -48,13 +48,15 @@ impl NewPartner {
         let host = format!("{}.example", self.key.replace('_', "-"));
         let number = 100_000 + uuid.as_u128() % 900_000;
         let template = if self.http { HTTP } else { CATALOG };
-        template
-            .replace("ENVIRONMENT", &self.key.to_uppercase())
-            .replace("UUID", &uuid.to_string())
-            .replace("NAME", &name.join(" "))
-            .replace("HOST", &host)
-            .replace("NUMBER", &number.to_string())
-            .replace("KEY", &self.key)
+        let values = [
+            ("<ENVIRONMENT>", self.key.to_uppercase()),
+            ("<UUID>", uuid.to_string()),
+            ("<NAME>", name.join(" ")),
+            ("<HOST>", host),
+            ("<NUMBER>", number.to_string()),
+            ("<KEY>", self.key.clone()),
+        ];
+        values.iter().fold(template.to_owned(), |text, (place, value)| text.replace(place, value))
     }
 }
 
@@ -82,7 +84,8 @@ mod tests {
             let book = book.unwrap_or_else(|faults| panic!("{faults:?}: {text}"));
             let seat = &book.seats()[0];
             assert_eq!((seat.identity.partner.name.as_str(), seat.http.is_some()), ("Blue Bank", http));
-            assert!(text.contains("https://blue-bank.example/"), "{text}");
+            assert!(text.contains("https://blue-bank.example/") && !text.contains('<'), "{text}");
+            assert!(!http || text.contains(r#"{ env = "BLUE_BANK_API_KEY" }"#), "{text}");
         }
         for bad in ["", "_x", "Blue", "../x", "a.b", &"a".repeat(65)] {
             assert!(key(bad).is_err(), "{bad}");

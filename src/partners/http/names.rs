@@ -114,7 +114,7 @@ pub(super) fn fault(
         // A single word is usually a text without quotes.
         let near = nearest(first, known.iter().copied());
         let mut fault = match bare || is_kept(key) && near.is_none() {
-            true => "uses a name that is unknown here".to_owned(),
+            true => "is no text in quotes, and no name that is known here".to_owned(),
             false => format!("uses `{first}`, which is unknown here"),
         };
         fault.push_str(&format!("; known: {}", known.join(", ")));

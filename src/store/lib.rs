@@ -144,6 +144,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use std::{fmt, io, thread};
 
+use chrono::Utc;
 use crossbeam_channel::Sender;
 use futures_util::future::join_all;
 use serde::de::DeserializeOwned;
@@ -274,11 +275,16 @@ impl StoreInner {
 
     fn in_files(options: &StoreOptions, has_threads: bool) -> Result<Self, StoreError> {
         copy::refuse_claimed(&options.path)?;
+        let is_new = !open::exists(&options.path);
         let opened = open::open(options).or_else(|error| {
             let is_full = error.to_string().contains(DISK_FULL) && space::free_ballast(&options.path);
             if is_full { open::open(options) } else { Err(error) }
         });
         let OpenedFiles { records, mut committer, clock } = opened?;
+        if is_new && options.suppression_key.as_ref().is_some_and(|key| key.exists()) {
+            let (key, list) = registry::suppressions::new_beside_key(Utc::now().timestamp_millis());
+            committer.execute_all(&[Commit::new().put(Tree::Suppressions, key, list)])?;
+        }
         if options.reserve_bytes > 0 {
             space::take_ballast(&options.path, options.reserve_bytes);
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::arrival_clock::ClockLimits;
 use super::clock::Clock;
 use super::disk::SyncFault;
+use super::registry::left_alone::key_file;
 use super::space::SpaceFault;
 use offerd_base::config::{PostgresSettings, StoreSettings};
 
@@ -48,6 +49,8 @@ pub struct StoreOptions {
     pub clock: Clock,
     /// Limits within which that clock is trusted.
     pub clock_limits: ClockLimits,
+    /// Where the suppression key would be: a new store beside one asks no partner until that is confirmed.
+    pub suppression_key: Option<PathBuf>,
     /// Lets tests fail the disk.
     #[doc(hidden)]
     pub sync_fault: SyncFault,
@@ -63,6 +66,7 @@ impl StoreOptions {
             path: path.into(),
             database: None,
             master_key_file: None,
+            suppression_key: None,
             queue: 4096,
             changes_per_record: 1024,
             group: 512,
@@ -87,10 +91,12 @@ impl StoreOptions {
 impl From<&StoreSettings> for StoreOptions {
     fn from(settings: &StoreSettings) -> Self {
         let StoreSettings { path, master_key_file, queue, group, cache_bytes, .. } = settings.clone();
+        let suppression_key = key_file(settings.suppression_key_file.as_deref(), &path);
         let StoreSettings { clock_jump: jump, clock_hold: hold, clock_gap: gap, .. } = *settings;
         Self {
             database: settings.database().cloned(),
             master_key_file,
+            suppression_key: Some(suppression_key),
             queue,
             changes_per_record: settings.changes_per_record,
             group,

@@ -399,6 +399,22 @@ async fn who_asked_to_be_left_alone_is_so_whatever_is_merged_into_their_lead() {
     assert_eq!(again("latest@quillfeather.example").await, 1);
 }
 
+/// A store that was lost, or moved aside for a restore that was cut, had opt-outs.
+#[tokio::test]
+async fn beside_the_suppression_key_of_an_earlier_store_a_new_one_asks_nobody_until_that_is_confirmed() {
+    let daemon = daemon().await;
+    assert!(daemon.command(&["person", "suppress", "--email", EMAIL]).status.success());
+    let (_, stopped) = daemon.terminate();
+    std::fs::remove_dir_all(stopped.plan.store()).unwrap();
+    let daemon = stopped.start().await;
+    let url = format!("{}/readyz", daemon.admin);
+    let ready = daemon.request(Method::GET, &url, "", "").await;
+    let told = String::from_utf8_lossy(&ready.body).into_owned();
+    assert!(ready.status == 503 && told.contains("the suppression key of an earlier one"), "{told}");
+    assert!(daemon.command(&["suppressions", "confirm"]).status.success());
+    assert_eq!(daemon.request(Method::GET, &url, "", "").await.status, 200);
+}
+
 /// The damaged bytes may be an entry, of which an index that is made anew knows nothing.
 #[tokio::test]
 async fn over_a_damaged_base_nobody_is_asked_about_anybody_once_somebody_asked_to_be_left_alone() {

@@ -27,6 +27,9 @@ const CHECK: &str = "_key";
 /// restore leaves, with the negated time of its backup.
 pub(crate) const SALVAGED: &str = "_salvaged";
 
+/// Stands for the time of a backup in the mark of a new store beside a suppression key.
+pub(crate) const NEW_STORE: i64 = i64::MIN;
+
 const CHECKED: &[u8] = b"offerd suppression key";
 
 /// The file of the key: as placed by the operator, or else beside the store.
@@ -151,7 +154,7 @@ fn unmarked(file: &str) -> String {
 pub enum SuppressionDoubt {
     /// Entries may be lost, so no partner is asked about anyone.
     MayBeLost(String),
-    /// The store was restored, so later entries are missing and no partner is asked about anyone.
+    /// The store was restored, or is new beside an earlier one's suppression key, so later entries are missing and no partner is asked about anyone.
     Restored(String),
     /// The lists come from a backup, so later entries may be lost.
     OfBackup(String),
@@ -167,6 +170,14 @@ impl SuppressionDoubt {
     /// The doubt when a backup had complete lists until `until_ms`, Unix milliseconds; 0 if none had. Negative
     /// if the store was restored from a backup of that time.
     pub(crate) fn of_time(until_ms: i64) -> Self {
+        if until_ms == NEW_STORE {
+            return Self::Restored(
+                "the store is new, and the suppression key of an earlier one stands beside it: its opt-outs are \
+                    missing. Until that is settled, no partner is asked; put the earlier store back or restore its \
+                    backup, or accept that nobody has opted out with `offerd suppressions confirm`"
+                    .to_owned(),
+            );
+        }
         if until_ms < 0 {
             let of = DateTime::from_timestamp_millis(-until_ms).unwrap_or_default();
             return Self::Restored(format!(

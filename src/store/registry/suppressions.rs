@@ -206,6 +206,11 @@ pub(crate) fn salvaged(now_ms: i64, whole_until_ms: Option<i64>) -> (Vec<u8>, Ve
     (key(left_alone::SALVAGED), codec::encode_json(&list))
 }
 
+/// The record of a new store beside a suppression key: an earlier store had lists.
+pub(crate) fn new_beside_key(now_ms: i64) -> (Vec<u8>, Vec<u8>) {
+    salvaged(now_ms, Some(left_alone::NEW_STORE))
+}
+
 /// The record that a restore leaves: the lists are those of a backup begun at this time.
 pub(crate) fn restored(now_ms: i64, begun_at_ms: i64) -> (Vec<u8>, Vec<u8>) {
     salvaged(now_ms, Some(-begun_at_ms))

@@ -72,9 +72,11 @@ impl Damages {
 
     /// Notes the damage found in reading a whole file; forgets earlier damage of its records.
     pub(super) fn has_read(&self, file: &str, found: Vec<FileDamage>) {
-        let is_read =
-            |known: &FileDamage| is_of_records(known) || matches!(known.what, DamageKind::Unreadable { .. });
-        self.forget(|known| known.file == file && is_read(known) && !found.contains(known));
+        let is_over = |known: &FileDamage| known.file == file && !found.contains(known);
+        self.forget(|known| is_of_records(known) && is_over(known));
+        if self.forget(|known| matches!(known.what, DamageKind::Unreadable { .. }) && is_over(known)) {
+            told_readable(file);
+        }
         found.into_iter().for_each(|damage| self.note(damage));
     }
 
@@ -83,7 +85,7 @@ impl Damages {
         let is_it =
             |known: &FileDamage| matches!(known.what, DamageKind::Unreadable { at, .. } if at == place);
         if self.forget(|known| known.file == file && is_it(known)) {
-            tracing::info!(file, "the disk can read a file of the store again");
+            told_readable(file);
         }
     }
 
@@ -146,6 +148,10 @@ impl Damages {
 
 fn is_of_records(damage: &FileDamage) -> bool {
     matches!(damage.what, DamageKind::Bytes { at, .. } if at > 0)
+}
+
+fn told_readable(file: &str) {
+    tracing::info!(file, "the disk can read a file of the store again");
 }
 
 /// Whether a start cannot detect it by itself.

@@ -70,9 +70,11 @@ impl Damages {
         self.have_changed(&noted, is_kept);
     }
 
-    /// Notes the damage found in reading a whole file; forgets earlier damage of its records.
-    pub(super) fn has_read(&self, file: &str, found: Vec<FileDamage>) {
-        let is_over = |known: &FileDamage| known.file == file && !found.contains(known);
+    /// Notes the damage found in reading a whole file; forgets damage of its records that was known before.
+    /// What another reader met meanwhile stays: this one may have passed the place earlier.
+    pub(super) fn has_read(&self, file: &str, before: &[FileDamage], found: Vec<FileDamage>) {
+        let is_over =
+            |known: &FileDamage| known.file == file && before.contains(known) && !found.contains(known);
         self.forget(|known| is_of_records(known) && is_over(known));
         if self.forget(|known| matches!(known.what, DamageKind::Unreadable { .. }) && is_over(known)) {
             told_readable(file);
@@ -181,11 +183,23 @@ mod tests {
     }
 
     #[test]
+    fn what_another_reader_met_during_a_walk_stays_known() {
+        let damages = Damages::kept_in(tempfile::tempdir().unwrap().path());
+        let unreadable = DamageKind::Unreadable { at: 50, bytes: 9, why: "gone".to_owned() };
+        let before = damages.all();
+        damages.note(damage("one", unreadable.clone()));
+        damages.has_read("one", &before, Vec::new());
+        assert_eq!(damages.all(), [damage("one", unreadable)]);
+        damages.has_read("one", &damages.all(), Vec::new());
+        assert_eq!(damages.all(), []);
+    }
+
+    #[test]
     fn what_was_found_is_known_again_until_its_place_is_read_whole() {
         let directory = tempfile::tempdir().unwrap();
         let damages = Damages::kept_in(directory.path());
         let [one, other] = [damage("one", bytes(50, 10)), damage("other", bytes(70, 10))];
-        damages.has_read("one", vec![one.clone()]);
+        damages.has_read("one", &[], vec![one.clone()]);
         damages.note(other.clone());
         damages.note(damage("one", bytes(52, 4)));
         damages.note(damage("one", DamageKind::Missing));
@@ -193,7 +207,7 @@ mod tests {
 
         let again = Damages::kept_in(directory.path());
         assert_eq!(again.all(), [one.clone(), other.clone()], "what a start finds by itself is not kept");
-        again.has_read("one", Vec::new());
+        again.has_read("one", &again.all(), Vec::new());
         again.save();
         assert_eq!(Damages::kept_in(directory.path()).all(), [other]);
         again.keep_to(&[2]);

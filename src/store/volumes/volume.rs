@@ -189,6 +189,7 @@ pub(crate) fn note_damage<B>(
     damages: &Damages,
     mut take: impl FnMut(FileEntry) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
+    let known = damages.all();
     let mut before: Option<Vec<u8>> = None;
     let mut damaged: Option<(u64, u64, Option<String>)> = None;
     let mut found = Vec::new();
@@ -223,7 +224,7 @@ pub(crate) fn note_damage<B>(
     if let Some(damaged) = damaged {
         note(damaged, before.as_deref(), None);
     }
-    damages.has_read(name, found);
+    damages.has_read(name, &known, found);
     ControlFlow::Continue(())
 }
 

@@ -204,7 +204,8 @@ impl<'a> Rescue<'a> {
             let (prefix, rest) = uuid.split_at(if is_count { 14 } else { 16 });
             for record in self.old.scan(tree, prefix) {
                 let (key, payload) = record?;
-                let is_of_it = rest.first().is_none_or(|bits| bits >> 4 == key[14] >> 4);
+                let is_of_it =
+                    rest.first().is_none_or(|bits| key.get(14).is_some_and(|of| of >> 4 == bits >> 4));
                 if is_of_it && !self.has(tree, &key)? {
                     *taken.entry(tree).or_default() += 1;
                     commit = commit.put(tree, key, payload);

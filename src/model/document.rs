@@ -1,6 +1,6 @@
 //! A request body as a JSON document, for the fault finder and the v1 edition.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -41,6 +41,45 @@ fn entries(text: &str, depth: usize) -> Map<String, Value> {
     entries.into_iter().map(|(key, entry)| (key, value(entry, depth))).collect()
 }
 
+/// The paths of all attributes that an object gives more than once, as [`Path`](crate::fault::Path) writes them. An absent value,
+/// `null` or blank text, gives nothing.
+pub fn given_twice(json: &[u8]) -> BTreeSet<String> {
+    let mut twice = BTreeSet::new();
+    if let Ok(document) = serde_json::from_slice(json) {
+        find_twice(document, "", 0, &mut twice);
+    }
+    twice
+}
+
+fn find_twice(raw: &RawValue, at: &str, depth: usize, twice: &mut BTreeSet<String>) {
+    let text = raw.get();
+    match text.bytes().next() {
+        _ if depth == DEPTH_MAX => {}
+        Some(b'[') => {
+            let elements: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
+            for (index, element) in elements.into_iter().enumerate() {
+                find_twice(element, &format!("{at}[{index}]"), depth + 1, twice);
+            }
+        }
+        Some(b'{') => {
+            let mut given = BTreeSet::new();
+            for (key, entry) in written(text.as_bytes()).into_iter().filter(|(_, entry)| !is_absent(entry)) {
+                let path = if at.is_empty() { key } else { format!("{at}.{key}") };
+                find_twice(entry, &path, depth + 1, twice);
+                if let Some(again) = given.replace(path) {
+                    twice.insert(again);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_absent(raw: &RawValue) -> bool {
+    let text = value(raw, DEPTH_MAX);
+    text.is_null() || text.as_str().is_some_and(|text| text.trim().is_empty())
+}
+
 /// The entries of an object as they are written, equal keys included; none of what is no object.
 pub fn written(json: &[u8]) -> Vec<(String, &RawValue)> {
     serde_json::Deserializer::from_slice(json).deserialize_map(WrittenEntries).unwrap_or_default()
@@ -72,6 +111,21 @@ mod tests {
         assert_eq!(parse(br#"{"a":1,"a":2}"#).unwrap(), json!({"a": 2}));
         for no_json in ["", "{", "{} {}", "[1,]", "\u{0}", r#"{"a":01}"#] {
             assert!(parse(no_json.as_bytes()).is_err(), "{no_json}");
+        }
+    }
+
+    #[test]
+    fn a_key_given_twice_is_found_at_any_depth() {
+        for (body, wanted) in [
+            (r#"{"a":1,"b":{"a":1}}"#, &[][..]),
+            (r#"{"a":1,"a":1}"#, &["a"]),
+            (r#"{"a":1,"\u0061":2,"a":3}"#, &["a"]),
+            (r#"{"a":null,"a":true,"a":" "}"#, &[]),
+            (r#"{"a":{"b":1,"b":2},"c":[{},{"d":0,"d":0}],"a":{}}"#, &["a", "a.b", "c[1].d"]),
+            ("[1,2", &[]),
+        ] {
+            let found = given_twice(body.as_bytes());
+            assert_eq!(found.iter().map(String::as_str).collect::<Vec<_>>(), wanted, "{body}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! Faults of attributes, and where they are.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 
 use chrono::NaiveDate;
@@ -22,6 +23,9 @@ impl AttributeFault {
     pub fn other_kind(wanted: &str, got: &str) -> Self {
         Self(Cow::Owned(format!("must be {wanted}, got {got}")))
     }
+
+    /// Of two values under one key, neither is the sender's word.
+    pub const TWICE: Self = Self(Cow::Borrowed("is given twice; leave one of the two out"));
 }
 
 /// The path of an attribute; rendered only for a fault.
@@ -53,6 +57,8 @@ pub struct BodyFaults {
     pub errors: Vec<ApiError>,
     /// The day on which the body arrived.
     pub today: NaiveDate,
+    /// The paths of what the body gives more than once.
+    pub twice: BTreeSet<String>,
 }
 
 impl BodyFaults {
@@ -61,7 +67,7 @@ impl BodyFaults {
 
     /// No faults yet, for a body that arrived on this day.
     pub const fn on(today: NaiveDate) -> Self {
-        Self { errors: Vec::new(), today }
+        Self { errors: Vec::new(), today, twice: BTreeSet::new() }
     }
 
     /// Adds a fault of the attribute at `path`; at the limit, adds once that there are more.

@@ -168,6 +168,9 @@ pub(super) fn find_field_faults<T: FromInput>(
     if value.is_null() || value.as_str().is_some_and(is_blank) {
         return;
     }
+    if !faults.twice.is_empty() && faults.twice.contains(&at.to_string()) {
+        return faults.push(at, AttributeFault::TWICE);
+    }
     let implausible = |bounds: AttributeBounds| bounds.fault_of_sent(Scalar::of(value)?, faults.today);
     match bounds.and_then(implausible) {
         Some(fault) => faults.push(at, fault),
@@ -233,8 +236,7 @@ fn plausible<T: FromInput>(today: NaiveDate, read: T) -> Result<T, UnreadableBod
     if faults.errors.is_empty() { Ok(read) } else { Err(UnreadableBody::Faults(faults.errors)) }
 }
 
-/// Reports every fault of a body that the fast path refused, possibly none: of two equal keys, the faulty one
-/// may be missing from the parsed document.
+/// Reports every fault of a body that the fast path refused.
 fn explain<T: FromInput>(today: NaiveDate, json: &[u8]) -> Result<T, UnreadableBody> {
     let not_json = |message| UnreadableBody::NotJson(ApiError::new(ErrorType::Malformed, message));
     let broken_at = |error: serde_json::Error| {
@@ -248,6 +250,7 @@ fn explain<T: FromInput>(today: NaiveDate, json: &[u8]) -> Result<T, UnreadableB
         return Err(not_json(format!("the body must be a JSON object, got {}", kind_of(&document))));
     }
     let mut faults = BodyFaults::on(today);
+    faults.twice = document::given_twice(json);
     T::find_faults(&document, &Path::Root, &mut faults);
     if !faults.errors.is_empty() {
         return Err(UnreadableBody::Faults(faults.errors));
@@ -256,6 +259,25 @@ fn explain<T: FromInput>(today: NaiveDate, json: &[u8]) -> Result<T, UnreadableB
     match InputSeed::required().deserialize(document) {
         Ok(Some(read)) => Ok(read),
         Ok(None) | Err(_) => Err(not_json("the body cannot be read".to_owned())),
+    }
+}
+
+/// The attributes of a `T` that a body gives more than once, for a reader of parsed documents, which keep one of them.
+pub fn given_twice<T: FromInput>(body: &[u8]) -> Vec<ApiError> {
+    let mut faults = BodyFaults::on(NaiveDate::MAX);
+    faults.twice = document::given_twice(body);
+    if let (false, Ok(document)) = (faults.twice.is_empty(), document::parse(body)) {
+        T::find_faults(&document, &Path::Root, &mut faults);
+    }
+    let twice = |fault: &ApiError| fault.attribute.as_ref().is_some_and(|path| faults.twice.contains(path));
+    faults.errors.iter().filter(|fault| twice(fault)).cloned().collect()
+}
+
+/// The value of a field whose key was read again: an absent value changes nothing, a second one is refused.
+pub(super) fn once<T, E: de::Error>(before: Option<T>, given: Option<T>) -> Result<Option<T>, E> {
+    match (before, given) {
+        (Some(_), Some(_)) => Err(E::custom(AttributeFault::TWICE)),
+        (before, given) => Ok(given.or(before)),
     }
 }
 

@@ -98,7 +98,7 @@ pub use enumeration::{Enumeration, one_of};
 pub use enums::*;
 pub use fixed_point::{Money, Percent};
 pub use free_form::{ClientTags, JsonObject};
-pub use input::UnreadableBody;
+pub use input::{UnreadableBody, given_twice};
 pub use known_keys::{KnownKeys, UnknownKey};
 pub use lead::Lead;
 pub use lead_explanation::*;

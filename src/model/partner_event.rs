@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::api_error::{ApiError, ErrorType};
 use super::document;
 use super::enums::{PartnerEventType, ProductType, RejectReason};
+use super::fault::AttributeFault;
 use super::input::{self, UnreadableBody};
 use super::plain_number;
 use super::plain_text::{first_unseen, trimmed};
@@ -157,16 +158,16 @@ impl PartnerReport {
     /// The faults that JSON only has as it is written: an attribute twice, and an amount as no program writes
     /// whole cents, such as `12000.00` and `1.2e4`.
     pub fn faults_as_written(body: &[u8]) -> Vec<ApiError> {
-        let written = document::written(body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body));
+        let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
+        let (written, twice) = (document::written(body), document::given_twice(body));
         let of = |name: &&str| {
-            let mut values = written.iter().filter(|(key, _)| key == name).map(|(_, value)| value.get());
-            let value = values.next()?;
+            if twice.contains(*name) {
+                return Some(ApiError::at(*name, ErrorType::Malformed, AttributeFault::TWICE.to_string()));
+            }
+            let value = written.iter().find(|(key, _)| key == name)?.1.get();
             let is_number = value.starts_with(|letter: char| letter == '-' || letter.is_ascii_digit());
-            let message = match values.next() {
-                Some(_) => "is given twice; leave one of the two out",
-                None if is_number && *name == "amountInCents" => cents(value).err()?,
-                None => return None,
-            };
+            let message =
+                if is_number && *name == "amountInCents" { cents(value).err()? } else { return None };
             Some(ApiError::at(*name, ErrorType::Malformed, message))
         };
         PartnerReportFields::WIRE.iter().chain(&[Self::PARTNER]).filter_map(of).collect()

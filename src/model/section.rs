@@ -76,7 +76,7 @@ macro_rules! section {
             use utoipa::openapi::{RefOr, Schema};
             use $crate::fault::{AttributeFault, BodyFaults, Path};
             use $crate::input::{
-                FromInput, InputSeed, KeySeed, find_field_faults, find_field_implausible, kind_of,
+                FromInput, InputSeed, KeySeed, find_field_faults, find_field_implausible, kind_of, once,
             };
             use $crate::schema::{self, Components};
 
@@ -93,21 +93,29 @@ macro_rules! section {
                     #[allow(non_camel_case_types)]
                     enum Field { $($field,)+ }
                     let recognise = |key: &str| match key {
-                        $($wire $(| $alias)* => Some(Field::$field),)+
+                        $(
+                            $wire => Some((Field::$field, true)),
+                            $($alias => Some((Field::$field, false)),)*
+                        )+
                         _ => None,
                     };
-                    let mut section = Self::default();
+                    let (mut section, mut by_alias) = (Self::default(), Self::default());
                     while let Some(field) = entries.next_key_seed(KeySeed(&recognise))? {
                         match field {
                             $(
-                                Some(Field::$field) => {
+                                Some((Field::$field, is_first_name)) => {
                                     let given = entries.next_value_seed(InputSeed::optional())?;
-                                    section.$field = given.or(section.$field.take());
+                                    let of = if is_first_name { &mut section } else { &mut by_alias };
+                                    of.$field = once(of.$field.take(), given)?;
                                 }
                             )+
                             None => drop(entries.next_value::<serde::de::IgnoredAny>()?),
                         }
                     }
+                    $($(
+                        let _ = $alias;
+                        section.$field = section.$field.or(by_alias.$field);
+                    )*)+
                     Ok(section)
                 }
 

@@ -261,6 +261,10 @@ async fn v1_differs_where_it_is_said_to_and_only_there() {
         assert_eq!(outcome(&daemon.submit(lead.to_string()).await), named(current), "current: {lead}");
         assert_eq!(outcome(&v1_submit(&daemon, lead.to_string()).await), named(in_v1), "v1: {lead}");
     }
+    let twice = r#"{"legalInformation": {"consentsToTcpa": true, "consentsToTcpa": false}}"#;
+    let fault = vec!["legalInformation.consentsToTcpa".to_owned()];
+    assert_eq!(outcome(&daemon.submit(twice).await), (422, fault.clone()));
+    assert_eq!(outcome(&v1_submit(&daemon, twice).await), (400, fault));
 
     let lead = json!({
         "productTypes": ["loan", "credit_card"],

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Object, object, values};
 use crate::prelude::*;
-use offerd_model::{Lead, LoanPurpose, ProductType, UnreadableBody, parse_document};
+use offerd_model::{Lead, LoanPurpose, ProductType, UnreadableBody, given_twice, parse_document};
 
 pub(super) const CARD: &str = "creditCardInformation";
 const PRODUCT_TYPES: &str = "productTypes";
@@ -16,7 +16,8 @@ pub fn translate(body: &[u8]) -> Result<Bytes, Failure> {
     // The current edition refuses a body that is not an object or cannot be parsed.
     let Some(Value::Object(mut lead)) = document(body) else { return Ok(Bytes::copy_from_slice(body)) };
 
-    let mut faults = values::replace_faulty(&mut lead);
+    let mut faults = given_twice::<Lead>(body);
+    faults.extend(values::replace_faulty(&mut lead));
     reword(&mut lead);
     let translated = serde_json::to_vec(&lead).map_err(|_| Failure::internal())?;
     if faults.is_empty() {

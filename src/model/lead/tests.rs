@@ -133,12 +133,30 @@ fn what_real_clients_send_is_read() {
 }
 
 #[test]
-fn of_equal_keys_the_last_given_counts() {
-    let amount =
-        |body: &str| Lead::read(body.as_bytes()).map(|lead| lead.loan_information.unwrap().loan_amount);
-    assert_eq!(amount(r#"{"loanInformation":{"loanAmount":1,"loanAmount":2}}"#), Ok(Some(2)));
-    assert_eq!(amount(r#"{"loanInformation":{"loanAmount":"one","loanAmount":2}}"#), Ok(Some(2)));
-    assert_eq!(amount(r#"{"loanInformation":{"loanAmount":1,"loanAmount":null}}"#), Ok(Some(1)));
+fn an_attribute_with_two_values_is_refused_wherever_it_is() {
+    let consents = r#"{"legalInformation":{"consentsToTcpa":true,"consentsToTcpa":false}}"#;
+    for (body, wanted) in [
+        (consents, &["legalInformation.consentsToTcpa"][..]),
+        (r#"{"loanInformation":{"loanAmount":1,"loanAmount":1}}"#, &["loanInformation.loanAmount"]),
+        (r#"{"loanInformation":{"loanAmount":"one","loanAmount":2}}"#, &["loanInformation.loanAmount"]),
+        (r#"{"legalInformation":{},"legalInformation":{}}"#, &["legalInformation"]),
+        (
+            r#"{"refinanceLoans":[{},{"interestRate":5,"interestRate":6}]}"#,
+            &["refinanceLoans[1].interestRate"],
+        ),
+        (r#"{"clientTags":{"a":["x"],"a":["y"]}}"#, &["clientTags.a"]),
+        (r#"{"uuid":"17","productTypes":["loan"],"productTypes":["savings"]}"#, &["productTypes", "uuid"]),
+    ] {
+        let found: Vec<_> = faults(body).into_iter().map(|(path, _)| path).collect();
+        assert_eq!(found, wanted, "{body}");
+    }
+    assert_eq!(Lead::read(br#"{"other":1,"other":2}"#), Ok(Lead::default()));
+    let loan = |body: &str| Lead::read(body.as_bytes()).unwrap().loan_information.unwrap().loan_amount;
+    assert_eq!(loan(r#"{"loanInformation":{"loanAmount":1,"loanAmount":null}}"#), Some(1));
+    for both in [r#""zipCode":"94105","zipcode":"98101""#, r#""zipcode":"98101","zipCode":"94105""#] {
+        let lead = Lead::read(format!("{{\"coApplicantInformation\":{{{both}}}}}").as_bytes()).unwrap();
+        assert_eq!(lead.co_applicant_information.unwrap().zip_code.unwrap().as_str(), "94105", "{both}");
+    }
 }
 
 #[test]

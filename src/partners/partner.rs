@@ -87,9 +87,9 @@ impl Seat {
         self.limits.share.is_none_or(|share| self.draw("share", lead) < share)
     }
 
-    /// A pseudo-random number in `0.0..1.0`, determined by purpose, lead and seat, and stable across builds.
-    pub fn draw(&self, purpose: &str, lead: Uuid) -> f64 {
-        drawn(&[purpose, &self.identity.key, self.product_type.as_str()], lead)
+    /// A pseudo-random number in `0.0..1.0`, determined by purpose, uuid and seat, and stable across builds.
+    pub fn draw(&self, purpose: &str, of: Uuid) -> f64 {
+        drawn(&[purpose, &self.identity.key, self.product_type.as_str()], of)
     }
 }
 

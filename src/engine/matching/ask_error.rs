@@ -73,7 +73,8 @@ impl AskError {
         match self {
             Self::NotSent(reason, _) => Outcome::NoOffers(*reason),
             Self::Unsure => Outcome::Failed(AskFailure::Unsure),
-            Self::KeptOut(_) | Self::Unrecorded => Outcome::Failed(AskFailure::KeptOut),
+            Self::KeptOut(_) => Outcome::Failed(AskFailure::KeptOut),
+            Self::Unrecorded => Outcome::Failed(AskFailure::Unrecorded),
             Self::In(_, trouble) => trouble.outcome(),
             Self::Request(_) => Outcome::Failed(AskFailure::Request),
             Self::NotCalled | Self::Unsigned | Self::TimedOut | Self::Pending => Outcome::TimedOut,
@@ -105,5 +106,6 @@ mod tests {
             let ended = AskError::Call(error);
             assert_eq!((ended.outcome(), ended.is_timeout()), (Outcome::Failed(failure), false), "{error}");
         }
+        assert_eq!(AskError::Unrecorded.outcome(), Outcome::Failed(AskFailure::Unrecorded));
     }
 }

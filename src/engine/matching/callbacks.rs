@@ -53,6 +53,8 @@ pub enum CallbackVerdict {
     Taken,
     /// The partner is still at work.
     Waits,
+    /// The ask ended before the call was read.
+    Late,
     /// The call cannot be read.
     Unreadable {
         /// The reason for the partner: names paths of its file, quotes nothing of the call.
@@ -157,6 +159,7 @@ impl Callbacks {
         let heard = taker.send((called, heed)).await.is_ok();
         match heeded.await.ok().filter(|_| heard) {
             Some(CallbackVerdict::Taken | CallbackVerdict::Waits) => CallbackResult::Taken,
+            Some(CallbackVerdict::Late) => CallbackResult::Late,
             Some(CallbackVerdict::Unreadable { told, located }) => {
                 CallbackResult::Unreadable { seat, told, located }
             }

@@ -254,7 +254,7 @@ impl AnswerReader {
     pub(super) async fn heed(&self, exchange: &PartnerExchange, reply: &CallReply) -> CallbackVerdict {
         let (mut exchange, reply) = (exchange.clone(), reply.clone());
         let heed = self.aside(reply.body.len(), move |reader| reader.says(&mut exchange, &reply)).await;
-        heed.unwrap_or(CallbackVerdict::Waits)
+        heed.unwrap_or(CallbackVerdict::Late)
     }
 
     fn says(&self, exchange: &mut PartnerExchange, reply: &CallReply) -> CallbackVerdict {

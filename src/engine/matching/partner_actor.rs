@@ -6,6 +6,7 @@ use std::time::Duration;
 use actix::prelude::*;
 use metrics::counter;
 use tokio::time::{Instant, sleep};
+use uuid::Uuid;
 
 use super::call_facts::CallFacts;
 use super::calls::Calls;
@@ -41,8 +42,8 @@ pub struct RequestOffers {
     pub rendered: Option<Rendered>,
     /// The state of a multi-call ask.
     pub calls: Calls,
-    /// Drawn from the table's id; decides how a simulated partner behaves.
-    pub draw: u64,
+    /// The rate table, by which a simulated partner draws how it behaves.
+    pub table: Uuid,
     /// The time to answer.
     pub budget: Duration,
     /// The span of the ask, for a partner that continues the trace.
@@ -105,10 +106,10 @@ impl RequestOffers {
     }
 
     async fn simulate(self) {
-        let Self { seat, offers, most, question, draw, budget, reply, .. } = self;
+        let Self { seat, offers, most, question, table, budget, reply, .. } = self;
         let answer = catalog_answer(&seat, &offers, most, &question);
         let Some(simulate) = seat.simulate else { return reply.send(answer) };
-        let fate = SimulatedFate::drawn(&simulate, draw);
+        let fate = SimulatedFate::drawn(&simulate, &seat, table);
         let failure = fate.fails.then_some(simulate.failure);
         let is_late = fate.delay >= budget || failure == Some(FailureKind::Silence);
         sleep(if is_late { budget } else { fate.delay }).await;
@@ -145,20 +146,18 @@ pub fn highest(mut quotes: Vec<Quote>, most: usize) -> Vec<Quote> {
     quotes
 }
 
-/// How a simulated partner treats one ask. Depends only on the draw, so a table can be replayed.
+/// How a simulated partner treats one ask. Depends only on the table, which can be replayed.
 struct SimulatedFate {
     delay: Duration,
     fails: bool,
 }
 
 impl SimulatedFate {
-    fn drawn(simulate: &Simulate, draw: u64) -> Self {
-        // Two fractions between 0 and 1 from one draw.
-        let fraction = |bits: u64| (bits & 0xffff_ffff) as f64 / f64::from(u32::MAX);
+    fn drawn(simulate: &Simulate, seat: &Seat, table: Uuid) -> Self {
         let spread = simulate.delay_max.map_or(Duration::ZERO, |longest| longest - simulate.delay);
         Self {
-            delay: simulate.delay + spread.mul_f64(fraction(draw)),
-            fails: fraction(draw >> 32) < simulate.failure_rate || simulate.failure_rate >= 1.0,
+            delay: simulate.delay + spread.mul_f64(seat.draw("delay", table)),
+            fails: seat.draw("failure", table) < simulate.failure_rate,
         }
     }
 }

@@ -99,6 +99,8 @@ pub enum AskFailure {
     Answer,
     /// The lead was sent before a restart; its answer is unknown, and it is not sent again.
     Unsure,
+    /// The store could not record a call that must not repeat, so it was not made.
+    Unrecorded,
 }
 
 impl From<Outcome> for AskEnd {
@@ -212,6 +214,7 @@ mod tests {
             AskFailure::Unreachable,
             AskFailure::KeptOut,
             AskFailure::Answer,
+            AskFailure::Unrecorded,
         ];
         let mut outcomes = vec![Outcome::Offers(Vec::new()), Outcome::TimedOut];
         outcomes.extend(reasons.map(Outcome::NoOffers));

@@ -145,6 +145,8 @@ reasons! {
     PausedMeanwhile "paused_meanwhile" Unavailable "was not sent the lead: it was paused meanwhile";
     /// The lead was sent before a restart; its answer is unknown, and it is not sent again.
     Unsure "unsure" Unavailable "was sent the lead before a restart; its answer is unknown";
+    /// The store could not record a call that must not repeat, so it was not made.
+    Unrecorded "unrecorded" Unavailable "was not sent the lead: the store could not record the call";
     /// The current partner files would ask this seat; those of the time did not.
     Unlisted "unlisted" Unavailable "not asked then; the current partner files would ask it";
 }
@@ -164,6 +166,7 @@ impl From<&Outcome> for Reason {
             Outcome::NoOffers(NoOfferReason::Outbid) => Self::Outbid,
             Outcome::NoOffers(NoOfferReason::Paused) => Self::PausedMeanwhile,
             Outcome::Failed(AskFailure::Unsure) => Self::Unsure,
+            Outcome::Failed(AskFailure::Unrecorded) => Self::Unrecorded,
             Outcome::Failed(AskFailure::Refused) => Self::Refused,
             Outcome::Failed(AskFailure::Panicked) => Self::Panicked,
             Outcome::Failed(AskFailure::Gone) => Self::Gone,
@@ -209,12 +212,13 @@ impl Reason {
     pub fn was_asked(self) -> bool {
         use Reason::{
             BadAnswer, BadRequest, BelowFloor, Declined, KeptOut, Offers, Outbid, Panicked, PausedMeanwhile,
-            Pending, Refused, Rejected, TimedOut, Unreachable, Unsure,
+            Pending, Refused, Rejected, TimedOut, Unreachable, Unrecorded, Unsure,
         };
         let answered =
             matches!(self, Offers | Declined | Rejected | BadAnswer | Refused | BelowFloor | Outbid);
-        let called = matches!(self, Pending | TimedOut | Unreachable | KeptOut | Unsure | PausedMeanwhile);
-        answered || called || matches!(self, Panicked | BadRequest)
+        let called = matches!(self, Pending | TimedOut | Unreachable | Unsure);
+        let kept = matches!(self, KeptOut | Unrecorded | PausedMeanwhile | Panicked | BadRequest);
+        answered || called || kept
     }
 
     /// Whether the seat had a place at the table, as opposed to being kept out.

@@ -1,6 +1,5 @@
 //! Asks seats: catalogs inline, remote partners in their own tasks, held seats within their limits.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -103,7 +102,7 @@ impl RateTableActor {
             question: Arc::clone(&prepared.question),
             rendered: prepared.take(seat),
             calls,
-            draw: self.draw(seat),
+            table: self.shown().head().uuid,
             budget,
             trace: context,
             reply,
@@ -153,13 +152,6 @@ impl RateTableActor {
     pub(super) fn question(&self) -> LeadQuestion {
         let question = LeadQuestion::of(self.shown().head(), Arc::clone(&self.start.lead), self.start.bands);
         question.ranked_by(self.start.ranked_by.clone())
-    }
-
-    /// A number that depends only on the table and the seat.
-    pub(super) fn draw(&self, seat: usize) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        (self.shown().head().uuid, seat).hash(&mut hasher);
-        hasher.finish()
     }
 
     pub(super) fn admit(&mut self, held: &[usize]) {

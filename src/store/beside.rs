@@ -16,8 +16,8 @@ use super::sealing::key_file::KEY_FILES;
 use super::volumes::files::VolumeFiles;
 use crate::{Number, RecordChange, StoreError, VolumeStart, disk, io_error, owner};
 
-/// Endings for a restore or an import, and for a backup that a salvage reads.
-const ENDINGS: [&str; 2] = [".part", ".backup"];
+/// Endings for a restore or an import, for a backup that a salvage reads, and for the restore of that backup.
+const ENDINGS: [&str; 3] = [".part", ".backup", ".backup.part"];
 
 /// A directory that the file system itself makes on a volume.
 const OF_THE_VOLUME: &str = "lost+found";
@@ -57,7 +57,7 @@ pub enum StagingError {
 #[error(
     "a restore, an import or a salvage is running, or was killed and left {}: if none is running, `rm -r \
         {}`, and try again",
-    shown(.0, "`", " and "), shown(.0, "", " ")
+    shown(.0, "`", ", "), shown(.0, "", " ")
 )]
 pub struct LeftOver(Vec<PathBuf>);
 

@@ -254,10 +254,12 @@ fn what_stands_in_the_way_is_told_and_nothing_is_left() {
     fs::remove_dir_all(drill.new_place()).unwrap();
 
     // Directories left by a killed salvage.
-    let left = ["salvaged.part", "salvaged.backup"].map(|name| drill.new_place().with_file_name(name));
+    let left = ["salvaged.part", "salvaged.backup", "salvaged.backup.part"];
+    let left = left.map(|name| drill.new_place().with_file_name(name));
     left.iter().for_each(|path| fs::create_dir(path).unwrap());
     let refused = drill.salvage(Some(&drill.backup)).unwrap_err().to_string();
-    assert!(refused.contains(&format!("`rm -r {} {}`", left[0].display(), left[1].display())), "{refused}");
+    let all = left.each_ref().map(|path| path.display().to_string()).join(" ");
+    assert!(refused.contains(&format!("`rm -r {all}`")), "{refused}");
     left.iter().for_each(|path| fs::remove_dir(path).unwrap());
 
     let key = drill.directory.path().with_file_name("store.key");

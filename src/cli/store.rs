@@ -7,10 +7,10 @@ use std::io::Read;
 
 use super::backup::by_tree;
 use super::prelude::*;
-use offerd_admin::store::{StoreReport, TreeCount};
+use offerd_admin::store::{Broken, StoreReport, TreeCount};
 use offerd_base::telemetry::logging;
-use offerd_store::Tree;
 use offerd_store::salvage::{SalvageError, Salvaged, salvage};
+use offerd_store::{Reason, Tree};
 
 /// Actions on the store.
 #[derive(Debug, Subcommand)]
@@ -18,7 +18,7 @@ pub enum StoreCommand {
     /// Read every record of the store, of a running daemon or a stopped one, and name the corrupt ones; exit
     /// code 1 if there are any. No record is changed
     Check {
-        /// Name every corrupt record, not only the first 100
+        /// Name every corrupt record and place, not only the first of each file, and of each tree and fault
         #[arg(long)]
         all: bool,
         /// Print JSON, which is always complete
@@ -43,8 +43,8 @@ pub enum StoreCommand {
     Copy(copy::StoreCopyArguments),
 }
 
-/// Lines of findings that a check prints without `--all`.
-const NAMED: usize = 100;
+/// Lines for each file, and for each tree and fault, that are printed without `--all`.
+const NAMED: usize = 5;
 
 /// Lost leads that are printed; more go to a file.
 const SHOWN: usize = 20;
@@ -72,8 +72,8 @@ pub async fn run(config: Option<&Path>, command: &StoreCommand) -> Result<(), Co
 }
 
 async fn check(settings: &Settings, all: bool, json: bool) -> Result<(), CommandError> {
-    // The report names the broken records, and how many it leaves out.
-    let filter = format!("{},offerd_store::broken=off", settings.log.filter);
+    // The report names the broken records and the damage, and how much it leaves out.
+    let filter = format!("{},offerd_store::broken=off,offerd_store::damages=off", settings.log.filter);
     logging::init(&filter, settings.log.access, settings.log.format);
     let waiting = progress::waiting("reading every record");
     let mut report = read(settings).await?;
@@ -126,19 +126,42 @@ fn print(report: &StoreReport, all: bool) {
         "sound": Count => count.records,
         "broken": Count => *broken,
     }));
-    let broken = report.broken.iter().map(|it| format!("{} {}: {}", it.tree, it.key, it.reason));
+    // The line of a file that is cut off counts its records.
+    let cut_off = Reason::CutOff.to_string();
+    let named = |it: &&Broken| all || it.reason != cut_off;
+    let lines =
+        report.broken.iter().filter(named).map(|it| {
+            (format!("{} {}", it.tree, it.reason), format!("{} {}: {}", it.tree, it.key, it.reason))
+        });
     let told = report.damaged.iter().chain(&report.unfound).chain(&report.known);
-    let named: Vec<String> = told.cloned().chain(broken).collect();
-    let shown = if all { named.len() } else { named.len().min(NAMED) };
-    named[..shown].iter().for_each(page::print);
-    if shown < named.len() {
-        let more = named.len() - shown;
+    let named = told.map(|line| (file_of(line), line.clone())).chain(lines);
+    let shown = first_of_each(named, if all { usize::MAX } else { NAMED });
+    shown.iter().for_each(page::print);
+    let of = [&report.damaged, &report.unfound, &report.known].map(Vec::len).iter().sum::<usize>();
+    let more = of + report.broken.len() - shown.len();
+    if more > 0 {
         page::print(format_args!("and {more} more lines; `--all` prints them, `--json` too"));
     }
     if report.unknown_keys > 0 {
         page::print(format_args!("{} keys of no tree", report.unknown_keys));
     }
     page::print(verdict(report));
+}
+
+/// The file that a line about damage begins with, or the line.
+fn file_of(line: &str) -> String {
+    line.strip_prefix('`').and_then(|rest| rest.split('`').next()).unwrap_or(line).to_owned()
+}
+
+/// At most so many lines of each group.
+fn first_of_each(lines: impl Iterator<Item = (String, String)>, most: usize) -> Vec<String> {
+    let mut seen = BTreeMap::<String, usize>::new();
+    let is_shown = |(group, line)| {
+        let nth = seen.entry(group).or_default();
+        *nth += 1;
+        (*nth <= most).then_some(line)
+    };
+    lines.filter_map(is_shown).collect()
 }
 
 async fn salvaged(settings: &Settings, into: &Path, backup: Option<&Path>) -> Result<Salvaged, String> {
@@ -190,8 +213,12 @@ fn print_salvaged(salvaged: &Salvaged, into: &Path, json: bool) -> Result<(), St
         "of them from the backup": Count => counted(&salvaged.from_backup, tree),
         "lost": Count => counted(&salvaged.lost, tree),
     }));
-    for damage in &salvaged.damages {
-        page::print(damage);
+    let damages = salvaged.damages.iter().map(|damage| (damage.file.clone(), damage.to_string()));
+    let shown = first_of_each(damages, NAMED);
+    shown.iter().for_each(page::print);
+    let more = salvaged.damages.len() - shown.len();
+    if more > 0 {
+        page::print(format_args!("and {more} more damaged places; `--json` prints them"));
     }
     for file in &salvaged.journal {
         page::print(format_args!(
@@ -233,7 +260,7 @@ fn print_base(salvaged: &Salvaged) {
     if salvaged.may_lack_unknown {
         page::print(
             "the base of the store is damaged and no backup lists its content: lost tokens, users, pauses \
-                and other records without a lead are not counted",
+                and other records without a lead are counted only if its index names them",
         );
     }
     salvaged.audit_gaps.iter().for_each(|gap| {
@@ -282,4 +309,17 @@ fn json_of(salvaged: &Salvaged) -> serde_json::Value {
         "suppressionsConfirmed": salvaged.doubt.is_none(),
         "suppressions": salvaged.doubt.as_ref().map(ToString::to_string),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_places_of_one_file_leave_the_others_their_lines() {
+        let lines = ["`a`: 1 bytes", "`a`: 2 bytes", "`a` is missing", "`b`: 3 bytes", "no file"];
+        let lines = lines.map(|line| (file_of(line), line.to_owned()));
+        let shown = first_of_each(lines.into_iter(), 2);
+        assert_eq!(shown, ["`a`: 1 bytes", "`a`: 2 bytes", "`b`: 3 bytes", "no file"]);
+    }
 }

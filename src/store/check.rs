@@ -1,9 +1,10 @@
 //! Checks the whole store: first the files, byte for byte, then the records in them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use super::engine::StorageEngine;
+use super::frame::Reason;
 use super::records::StoredRecords;
 use super::sealing::{LastKey, data_key};
 use crate::{BrokenRecord, DamageKind, FileDamage, Number, ReadError, ReadResult, TREES, Tree, journal};
@@ -63,12 +64,14 @@ pub(super) fn check(records: &StoredRecords) -> ReadResult<CheckReport> {
         volumes.damages.note_of(None, "journal", DamageKind::Missing);
     }
     records.rewrite_lost_files();
+    let mut cut_off = BTreeMap::new();
     for number in volumes.numbers() {
         check_files(records, number, &mut report)?;
-        check_records(records, number, &mut report)?;
+        check_records(records, number, &mut report, &mut cut_off)?;
     }
     check_leads(records, &mut report)?;
-    report.damages = records.volumes().damages.all();
+    let damages = records.volumes().damages.all().into_iter();
+    report.damages = damages.map(|damage| with_records(damage, &cut_off)).collect();
     records.volumes().damages.save();
     if let Some((number, count)) = report.unfound.first() {
         let why = format!("the index of volume {number} misses {count} records of its files");
@@ -90,8 +93,22 @@ fn check_files(records: &StoredRecords, number: u32, report: &mut CheckReport) -
     Ok(())
 }
 
-fn check_records(records: &StoredRecords, number: u32, report: &mut CheckReport) -> ReadResult<()> {
-    let Some(_) = records.volumes().usable(number) else { return Ok(()) };
+/// Adds the number of records behind the end of a file that was cut short.
+fn with_records(mut damage: FileDamage, cut_off: &BTreeMap<String, u64>) -> FileDamage {
+    if let DamageKind::CutShort { records, .. } = &mut damage.what {
+        *records = cut_off.get(&damage.file).copied().unwrap_or(0);
+    }
+    damage
+}
+
+/// Reads the records of a volume; counts in `cut_off` those that lay behind the end of a file.
+fn check_records(
+    records: &StoredRecords,
+    number: u32,
+    report: &mut CheckReport,
+    cut_off: &mut BTreeMap<String, u64>,
+) -> ReadResult<()> {
+    let Some(volume) = records.volumes().usable(number) else { return Ok(()) };
     let within = records.volumes().with_base(number);
     for entry in records.walk_volume(number, &Bound::Unbounded)? {
         let (sled_key, _) = entry?;
@@ -103,8 +120,12 @@ fn check_records(records: &StoredRecords, number: u32, report: &mut CheckReport)
             Ok(Some(_)) => report.counts[tree as usize].1 += 1,
             // Removed since the walk read it.
             Ok(None) => {}
-            Err(record) => {
+            Err(mut record) => {
                 records.report(&record);
+                if let Some(file) = volume.cut_before(&sled_key) {
+                    *cut_off.entry(file).or_default() += 1;
+                    record.reason = Reason::CutOff;
+                }
                 report.broken.push(record);
             }
         }

@@ -25,12 +25,15 @@ pub enum DamageKind {
     #[error(" is missing")]
     Missing,
     /// It is shorter than it was.
-    #[error(" has {bytes} bytes, want at least {wanted}")]
+    #[error(" is cut off at byte {bytes} of at least {wanted}{}", lost(*.records))]
     CutShort {
         /// Its length in bytes.
         bytes: u64,
         /// The least length it had, in bytes.
         wanted: u64,
+        /// The records behind its end that a check has found in the index; 0 if none, or unknown.
+        #[serde(default)]
+        records: u64,
     },
     /// It is redundant: nothing is lost.
     #[error(" is damaged; nothing is lost, since another file has the same data")]
@@ -114,8 +117,16 @@ impl FileDamage {
             (Some((from, to)), Some((at, end))) => from <= at && end <= to,
             _ => false,
         };
-        self == other || (self.file == other.file && is_within)
+        let is_past_the_end = match (&self.what, span(other)) {
+            (DamageKind::CutShort { bytes, .. }, Some((_, end))) => *bytes < end,
+            _ => false,
+        };
+        self == other || (self.file == other.file && (is_within || is_past_the_end))
     }
+}
+
+fn lost(records: u64) -> String {
+    if records == 0 { String::new() } else { format!("; its index names {records} records behind that") }
 }
 
 /// Names the sound records next to damage.

@@ -195,6 +195,19 @@ mod tests {
     }
 
     #[test]
+    fn a_place_past_the_end_of_a_file_is_no_damage_of_its_own() {
+        let damages = Damages::default();
+        let cut = DamageKind::CutShort { bytes: 50, wanted: 90, records: 0 };
+        damages.note(damage("one", cut.clone()));
+        damages.note(damage("one", bytes(50, 9)));
+        damages.note(damage("one", bytes(45, 9)));
+        damages.note(damage("other", bytes(50, 9)));
+        damages.note(damage("one", bytes(49, 1)));
+        let known = [damage("one", cut), damage("other", bytes(50, 9)), damage("one", bytes(49, 1))];
+        assert_eq!(damages.all(), known);
+    }
+
+    #[test]
     fn what_was_found_is_known_again_until_its_place_is_read_whole() {
         let directory = tempfile::tempdir().unwrap();
         let damages = Damages::kept_in(directory.path());

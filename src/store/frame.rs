@@ -24,6 +24,9 @@ pub enum Reason {
     /// Nothing of it is left at its place.
     #[error("nothing of it is left in its place")]
     Lost,
+    /// Its file ends before its place.
+    #[error("its file is cut off before it")]
+    CutOff,
     /// Shorter than a frame.
     #[error("the frame is cut short")]
     Short,

@@ -38,7 +38,7 @@ pub(crate) fn note_faults(volume: Number, row: &FileRow, opened: &io::Result<Rec
         Err(error) => damaged(DamageKind::Unreadable { at: 0, bytes: row.bytes, why: error.to_string() }),
         Ok(file) => {
             if file.len() < row.bytes {
-                damaged(DamageKind::CutShort { bytes: file.len(), wanted: row.bytes });
+                damaged(DamageKind::CutShort { bytes: file.len(), wanted: row.bytes, records: 0 });
             }
             file.heading_fault().into_iter().for_each(damaged);
         }

@@ -85,6 +85,13 @@ impl Volume {
         is_damaged.then_some(locator)
     }
 
+    /// The file that ends before the place of a key's record.
+    pub(crate) fn cut_before(&self, key: &[u8]) -> Option<String> {
+        let locator = self.index.get(key).ok()??;
+        let file = self.files.file(locator.file)?;
+        (file.len() < locator.at + u64::from(locator.length)).then(|| self.files.name(locator.file))
+    }
+
     /// Enters changes into the index, with the places they were appended to.
     pub(crate) fn find(&self, changes: &[RecordChange], locators: &[Locator]) -> DiskResult<()> {
         for (change, locator) in changes.iter().zip(locators) {

@@ -226,6 +226,23 @@ pub(super) fn forget(volume: &Path) -> io::Result<()> {
     disk::remove_file(&sum_path(volume))
 }
 
+/// Copies a closed index to the directory of another volume; `false` if it is not closed.
+pub(super) fn copy(from: &Path, to: &Path) -> io::Result<bool> {
+    if !sum_path(from).exists() {
+        return Ok(false);
+    }
+    fs::create_dir_all(directory(to))?;
+    for entry in fs::read_dir(directory(from))? {
+        let (path, target) = entry.map(|entry| (entry.path(), directory(to).join(entry.file_name())))?;
+        // sled's directory for large values is empty.
+        match path.is_dir() {
+            true => fs::create_dir_all(target)?,
+            false => fs::copy(path, target).map(|_| ())?,
+        }
+    }
+    fs::copy(sum_path(from), sum_path(to)).map(|_| true)
+}
+
 pub(super) struct IndexRange {
     ahead: sled::Iter,
     volume: PathBuf,

@@ -43,6 +43,7 @@ use super::check::CheckReport;
 use super::engine::StorageEngine;
 use super::lock::Lock;
 use super::open::{self, OpenedFiles};
+use super::raw::RawValues as _;
 use super::records::StoredRecords;
 use super::registry::audit::{self, AuditGap, AuditHead, Chain};
 use super::registry::contacts;
@@ -56,7 +57,7 @@ use super::sealing::{GIVE, data_key};
 use crate::{
     BASE, Commit, DamageKind, FileDamage, MasterKey, Number, PhaseProgress, ProgressCallback, ReadError,
     ReadResult, RecordChange, Seal, SealingError, StoreError, StoreOptions, TREES, Tree, TreeRow, codec,
-    owner, unless_broken,
+    directory_of, disk, io_error, owner, unless_broken,
 };
 
 /// Identities hashed anew in one group.
@@ -82,6 +83,8 @@ pub struct Salvaged {
     pub leads_from_backup: u64,
     /// Records known to be lost, by tree.
     pub lost: BTreeMap<Tree, u64>,
+    /// The keys of these.
+    counted: BTreeSet<Vec<u8>>,
     /// Trees with lost records that the backup has and that were not taken from it.
     pub untaken: BTreeSet<Tree>,
     /// The users and pauses among these, by name.
@@ -189,6 +192,7 @@ pub fn salvage(
     drop(restored);
     tell(PhaseProgress::begins("reading every record", None));
     begun.leave_out_what_is_broken()?;
+    begun.count_what_the_indexes_name(&source, &place.path().join("indexes"))?;
     begun.find_what_is_missing()?;
     begun.restore_index_of_persons()?;
     lists.mark(&mut begun)?;
@@ -294,6 +298,27 @@ impl BegunSalvage {
             self.new.committer.writer.write_as_is(removed).map_err(StoreError::Disk)?;
         }
         Ok(())
+    }
+
+    /// Counts the records that the indexes of damaged volumes name and the new store lacks. A check of the
+    /// damaged store counts the same, as broken.
+    fn count_what_the_indexes_name(
+        &mut self,
+        source: &SalvageSource,
+        beside: &Path,
+    ) -> Result<(), StoreError> {
+        for number in self.damaged.clone() {
+            let Some(index) = source.index(number, &directory_of(beside, number))? else { continue };
+            for met in index.range(Bound::Unbounded) {
+                let (sled_key, _) = met?;
+                if let Some((tree, key)) = Tree::split(&sled_key)
+                    && self.new.records.raw(&sled_key)?.is_none()
+                {
+                    self.salvaged.note_lost(tree, key);
+                }
+            }
+        }
+        disk::remove_directory(beside).map_err(|source| io_error(beside, source))
     }
 
     /// Appends a record of the salvage to the audit log if any of it may be lost. It names the gaps.
@@ -434,7 +459,7 @@ impl Salvaged {
     }
 
     fn note_untaken(&mut self, tree: Tree, key: &[u8]) {
-        *self.lost.entry(tree).or_default() += 1;
+        self.count_lost(tree, key);
         self.untaken.insert(tree);
         if matches!(tree, Tree::Users | Tree::Pauses) {
             let parts = key.split(|byte| *byte == 0).filter(|part| !part.is_empty());
@@ -450,7 +475,13 @@ impl Salvaged {
         {
             return;
         }
-        *self.lost.entry(tree).or_default() += 1;
+        self.count_lost(tree, key);
+    }
+
+    fn count_lost(&mut self, tree: Tree, key: &[u8]) {
+        if self.counted.insert(tree.sled_key(key)) {
+            *self.lost.entry(tree).or_default() += 1;
+        }
     }
 }
 

@@ -5,17 +5,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::super::beside::NewFiles;
+use super::super::index::{self, IndexOptions, VolumeIndex};
 use super::super::record_file::{self, FileEntry};
 use super::super::recovery::{RecoveryState, VolumeTail};
 use super::super::volumes::files::VolumeFiles;
 use super::super::volumes::volume::for_each_entry;
 use super::Salvaged;
 use crate::{
-    DamageKind, Damages, DiskError, FileDamage, PhaseProgress, ProgressCallback, RecordChange, StoreError,
-    directory_of, io_error, open,
+    DamageKind, Damages, DiskError, FileDamage, Number, PhaseProgress, ProgressCallback, RecordChange,
+    StoreError, directory_of, io_error, open,
 };
 
 const AT_ONCE: u32 = 1024 * 1024;
+
+/// Memory for a damaged volume's index, in bytes.
+const INDEX_CACHE: u64 = 64 * 1024 * 1024;
 
 pub(super) struct SalvageSource {
     store: PathBuf,
@@ -77,6 +81,15 @@ impl SalvageSource {
         copied.map_err(|DiskError(reason)| StoreError::Disk(reason))?;
         new.list(&volumes.iter().map(|volume| (volume.number, volume.begins)).collect()).map_err(io)?;
         Ok(Salvaged { damages: self.damages(), journal, ..Salvaged::default() })
+    }
+
+    /// The index of a volume, if it was closed, from a copy in `beside`: opening an index changes it.
+    pub(super) fn index(&self, volume: Number, beside: &Path) -> Result<Option<VolumeIndex>, StoreError> {
+        let from = directory_of(&self.store, volume);
+        let copied = index::copy(&from, beside).map_err(|source| io_error(&from, source))?;
+        let options = IndexOptions { volume: beside, cache_bytes: INDEX_CACHE };
+        // One that cannot be opened names nothing.
+        Ok(if copied { VolumeIndex::open_closed(options).unwrap_or_default() } else { None })
     }
 
     /// The damage. A tail torn by a power cut does not count if the journal has all of it.

@@ -1,6 +1,6 @@
 //! Salvage of a damaged store, with a backup and without.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 
 use super::backup::{Restore, master, taken};
@@ -124,6 +124,26 @@ fn a_volume_that_is_gone_is_told_lead_by_lead_and_comes_back_from_the_backup_as_
     assert_eq!(drill.whole(&store), [0, 1, 2, 3, 4, 5]);
     assert_eq!(events(&store), [0, 1, 2, 3, 4, 5], "the feed too");
     assert!(!drill.new_place().with_file_name("salvaged.backup").exists(), "nothing is left beside it");
+}
+
+#[test]
+fn a_salvage_counts_as_lost_what_a_check_counts_as_broken_behind_the_end_of_a_file() {
+    let drill = drill();
+    let file = drill.file("volumes/2/00000001.records");
+    let bytes = fs::read(&file).unwrap();
+    fs::write(&file, &bytes[..100]).unwrap();
+    let salvaged = drill.salvage(None).unwrap();
+    assert!(fs::read_dir(drill.new_place()).unwrap().all(|entry| entry.unwrap().file_name() != "indexes"));
+    let report = drill.hourly.open().check().unwrap();
+    let mut broken = BTreeMap::new();
+    report.broken.iter().for_each(|record| *broken.entry(record.tree).or_default() += 1);
+    assert_eq!((&salvaged.lost, broken.len() > 2), (&broken, true), "{report:?}");
+    assert!(report.broken.iter().all(|record| record.reason == crate::frame::Reason::CutOff), "{report:?}");
+    let of_file = report.damages.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let (wanted, records) = (bytes.len(), report.broken.len());
+    let cut =
+        format!("is cut off at byte 100 of at least {wanted}; its index names {records} records behind");
+    assert!(of_file.len() <= 2 && of_file[0].contains(&cut), "{of_file:?}");
 }
 
 #[test]

@@ -96,6 +96,19 @@ pub enum StoreError {
     CloseTimedOut(Duration),
 }
 
+impl StoreError {
+    /// Whether a full disk can be the cause. An error that was passed on as text has lost its kind.
+    pub(super) fn may_be_full_disk(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => {
+                matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::Other)
+            }
+            Self::Disk(_) | Self::Read(_) | Self::Sealing(_) => true,
+            _ => false,
+        }
+    }
+}
+
 impl From<DiskError> for StoreError {
     fn from(error: DiskError) -> Self {
         Self::Read(error.into())
@@ -110,4 +123,18 @@ impl From<MasterKeyError> for StoreError {
 
 pub(super) fn io_error(path: &Path, source: io::Error) -> StoreError {
     StoreError::Io { path: PathBuf::from(path), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_known_by_the_kind_of_the_error_and_not_by_its_text() {
+        let of = |source: io::Error| io_error(Path::new("data"), source).may_be_full_disk();
+        assert!(of(io::Error::from_raw_os_error(28)) && !of(io::Error::from_raw_os_error(13)));
+        let path = "data (os error 28)";
+        assert!(!StoreError::Foreign(path.into()).may_be_full_disk());
+        assert!(!io_error(Path::new(path), io::ErrorKind::NotFound.into()).may_be_full_disk());
+    }
 }

@@ -277,7 +277,7 @@ impl StoreInner {
         copy::refuse_claimed(&options.path)?;
         let is_new = !open::exists(&options.path);
         let opened = open::open(options).or_else(|error| {
-            let is_full = error.to_string().contains(DISK_FULL) && space::free_ballast(&options.path);
+            let is_full = error.may_be_full_disk() && space::free_ballast(&options.path);
             if is_full { open::open(options) } else { Err(error) }
         });
         let OpenedFiles { records, mut committer, clock } = opened?;

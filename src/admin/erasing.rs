@@ -1,8 +1,11 @@
 //! `POST /persons/erase` for `offerd person erase` and the console. Streams progress, then the receipt.
 //!
 //! An erasure runs to its end, even when the caller leaves, in rounds of `limits.leads_erased_at_once`:
-//! before each the audit records the leads and the receipt (`person.erase`), and after it that they are
-//! erased (`person.erased`). The receipt, and what a crash has interrupted, can be recovered from these.
+//! before the first the audit records all leads and the receipt (`person.erase`), and after each that its
+//! leads are erased (`person.erased`). The receipt, and what a crash has interrupted
+//! ([`unfinished`]), can be recovered from these.
+
+use std::collections::BTreeMap;
 
 use futures_util::StreamExt;
 use metrics::{counter, gauge};
@@ -16,6 +19,8 @@ use offerd_base::telemetry::metrics::{ERASURE_LEADS_LEFT, LEADS_ERASED};
 use offerd_insight::persons::erasure::{self, Erasure};
 use offerd_insight::persons::request::{self, Receipt};
 use offerd_model::Timestamp;
+use offerd_store::ReadError;
+use offerd_store::audit::{AuditFilter, AuditLog};
 
 /// Maximum leads per audit record and per line of an answer.
 const LEADS_PER_RECORD: usize = 500;
@@ -69,7 +74,7 @@ fn result_lines(ended: Result<Receipt>) -> Vec<ErasureLine> {
 }
 
 /// Erases all leads of a person, and opts them out if `suppress` is set. Fails when not all of them are
-/// erased, or when a round could not be audited; that round erases none.
+/// erased; erases none when that could not be audited before.
 pub(super) async fn erased(app: &Arc<AdminState>, wish: PersonRequest, suppress: bool) -> Result<Receipt> {
     gone_on(begin(app, wish, suppress)?.1.await)
 }
@@ -137,6 +142,10 @@ async fn erase_in_rounds(
         unread: about.unread,
         leads: Vec::new(),
     };
+    for leads in found.chunks(LEADS_PER_RECORD) {
+        let note = note!("person.erase").because(wish.reason.as_deref());
+        app.note(&wish.by, note.about(named(receipt_uuid, leads))).await?;
+    }
     // The receiver may be gone.
     let _ = told.send(ErasureProgress { done: 0, of: found.len() });
     for round in found.chunks(app.settings().limits.leads_erased_at_once) {
@@ -169,10 +178,6 @@ async fn erase_round(
     (receipt, round): (Uuid, &[Uuid]),
     (mut progress, told): (ErasureProgress, &UnboundedSender<ErasureProgress>),
 ) -> Result<Vec<Erasure>> {
-    for leads in round.chunks(LEADS_PER_RECORD) {
-        let note = note!("person.erase").because(wish.reason.as_deref());
-        app.note(&wish.by, note.about(named(receipt, leads))).await?;
-    }
     let (leads, told) = (round.to_vec(), told.clone());
     let erased = carried_out(app, move |engine, runtime| {
         let mut tell = |more: usize| {
@@ -196,6 +201,31 @@ fn named(receipt: Uuid, leads: &[Uuid]) -> String {
     }
     let leads: Vec<String> = leads.iter().map(Uuid::to_string).collect();
     format!("receipt {receipt}: {}", leads.join(" "))
+}
+
+/// The erasures that were cut off, one sentence each. The audit lists leads of them that still have a key.
+pub fn unfinished(store: &Store) -> Result<Vec<String>, ReadError> {
+    let (audit, mut last, mut left) = (AuditLog::of(store.clone()), Some(0), BTreeMap::new());
+    let filter = AuditFilter { action: Some("person.erase".to_owned()), ..AuditFilter::default() };
+    while let Some(number) = last {
+        let (records, next) = audit.after(number, &filter, LEADS_PER_RECORD, LEADS_PER_RECORD)?;
+        for object in records.into_iter().filter_map(|record| record.object) {
+            let Some((receipt, leads)) = object.split_once(": ") else { continue };
+            for lead in leads.split(' ').filter_map(|lead| lead.parse().ok()) {
+                if store.has_key(lead)? {
+                    *left.entry(receipt.to_owned()).or_insert(0) += 1;
+                }
+            }
+        }
+        last = next;
+    }
+    let told = |(receipt, leads): (String, u64)| {
+        format!(
+            "the erasure with {receipt} was begun, and {leads} of its leads are not erased: if it is not running \
+                on any node, repeat `offerd person erase` for the same address"
+        )
+    };
+    Ok(left.into_iter().map(told).collect())
 }
 
 /// The failure of a round, with what was erased before it.
@@ -223,13 +253,14 @@ mod tests {
 
     use super::*;
     use crate::StoppedAdmin;
+    use crate::store::StoreReport;
     use offerd_base::config::Settings;
     use offerd_engine::records::writing;
     use offerd_model::{CreditBands, Lead};
     use offerd_partners::Book;
-    use offerd_store::audit::{AuditFilter, AuditLog, AuditRecord};
+    use offerd_store::audit::{AuditEntry, AuditRecord};
     use offerd_store::entities::LeadRecord;
-    use offerd_store::{Store, StoreOptions};
+    use offerd_store::{Commit, StoreOptions};
 
     const COMPANY: Uuid = Uuid::from_u128(7);
 
@@ -318,6 +349,26 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn an_erasure_that_was_cut_off_is_found_in_the_audit() {
+        let world = World::of(2, 100).await;
+        let leads: Vec<Uuid> = world
+            .store
+            .keys(offerd_store::Tree::Leads, [])
+            .unwrap()
+            .iter()
+            .filter_map(|key| Uuid::from_slice(key).ok())
+            .collect();
+        let note = AuditEntry::of_machine("ada".to_owned(), "command", "person.erase");
+        let note = AuditEntry { object: Some(named(Uuid::from_u128(4), &leads)), ..note };
+        AuditLog::of(world.store.clone()).commit(Commit::new(), note).await.unwrap();
+        world.store.commit(Commit::new().erase_all([leads[0]], 7)).await.unwrap();
+        let told = unfinished(&world.store).unwrap();
+        let wanted = format!("the erasure with receipt {} was begun, and 2 of its leads", Uuid::from_u128(4));
+        assert!(told.len() == 1 && told[0].starts_with(&wanted), "{told:?}");
+        assert!(StoreReport::of(&world.store).unwrap().known.contains(&told[0]));
+    }
+
+    #[tokio::test]
     async fn many_leads_go_in_rounds_under_one_receipt_that_the_audit_has_too() {
         let world = World::of(7, 3).await;
         let answer = world.admin.call(world.order("ada@example.com")).await;
@@ -339,8 +390,11 @@ mod tests {
             })
             .collect();
         assert!(told.is_sorted() && told.first() == Some(&0) && told.last() == Some(&7), "{told:?}");
-        let round = ["person.erase", "person.erased"];
-        assert_eq!(world.actions(), [&["person.suppress"][..], &round.repeat(3)].concat());
+        assert_eq!(
+            world.actions(),
+            [&["person.suppress", "person.erase"][..], &["person.erased"; 3]].concat()
+        );
+        assert_eq!(unfinished(&world.store).unwrap(), [""; 0]);
         let erased: Vec<String> = world
             .audited()
             .into_iter()

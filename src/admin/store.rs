@@ -1,5 +1,6 @@
 //! `POST /store/check` for `offerd store check`.
 
+use super::erasing::unfinished;
 use super::prelude::*;
 use offerd_store::audit::{AuditGap, AuditLog, AuditVerdict};
 use offerd_store::left_alone::{self, SuppressionDoubt};
@@ -18,7 +19,8 @@ pub struct StoreReport {
     /// Damaged places in the store's files, one sentence each.
     #[serde(default)]
     pub damaged: Vec<String>,
-    /// Losses that a salvage or restore has recorded, one sentence each; they do not make the store unsound.
+    /// Losses that a salvage or restore has recorded, and erasures that were cut off, one sentence each; they
+    /// do not make the store unsound.
     #[serde(default)]
     pub known: Vec<String>,
     /// Indexes that lack records of their volume's files, one sentence each.
@@ -71,6 +73,7 @@ impl StoreReport {
         let broken = broken.map(|broken| format!("the chain of the audit is broken: {broken}"));
         let gap = |gap: AuditGap| format!("the chain of the audit has a gap that a salvage recorded: {gap}");
         report.known.extend(gaps.into_iter().map(gap));
+        report.known.extend(unfinished(store)?);
         let unmarked = unless_broken(left_alone::damage(store))?.flatten();
         let doubt = match unless_broken(SuppressionDoubt::read(store))?.flatten() {
             Some(SuppressionDoubt::MayBeLost(told)) => Some(told),

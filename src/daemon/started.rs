@@ -15,7 +15,7 @@ use crate::bootstrap::{self, FirstSignIn};
 use offerd_admin::console::{links, secret};
 use offerd_admin::password::{PasswordDigest, Passwords};
 use offerd_admin::reload_report::{Requests, channel as reload_requests};
-use offerd_admin::{Admin, ReadinessState};
+use offerd_admin::{Admin, ReadinessState, erasing};
 use offerd_base::run_file::{OwnRunFile, RunFile};
 use offerd_base::telemetry::logging::AUDIT;
 use offerd_base::telemetry::recorder::Handle;
@@ -281,6 +281,7 @@ fn counts(engine: &MatchingEngine, settings: &Settings) -> Result<Reports, Fatal
 fn aside(settings: &Settings, maker: &Matchmaker, app: &ApiState, reports: &Reports) -> Vec<JoinHandle<()>> {
     let engine = || Arc::clone(maker.engine());
     let (recovering, store) = (maker.clone(), engine().records.store.clone());
+    let begun = store.clone();
     let (prefills, failing) = (Arc::clone(&app.prefills), engine());
     let rankings = engine().rankings.clone();
     let learning = rankings.map(|rankings| tokio::spawn(keep(RankingLearner::new(rankings), queueing(app))));
@@ -293,11 +294,20 @@ fn aside(settings: &Settings, maker: &Matchmaker, app: &ApiState, reports: &Repo
         tokio::spawn(async move { recovery::recover_for_ever(&recovering).await }),
         tokio::spawn(retention::retain(engine(), settings.store.clone(), settings.audit)),
         tokio::spawn(async move { prefills.sweep().await }),
+        spawn_blocking(move || tell_unfinished(&begun)),
         tokio::spawn(keep(ContactIndex(store), queueing(app))),
         tokio::spawn(keep(reports.clone(), queueing(app))),
     ];
     aside.extend(learning);
     aside
+}
+
+/// Warns about erasures that an earlier daemon did not finish.
+fn tell_unfinished(store: &Store) {
+    match erasing::unfinished(store) {
+        Ok(erasures) => erasures.iter().for_each(|erasure| warn!("{erasure}")),
+        Err(failure) => error!(%failure, "could not look for unfinished erasures"),
+    }
 }
 
 fn queueing(app: &ApiState) -> impl Fn() -> Duration + Send + Sync + use<> {

@@ -46,19 +46,26 @@ pub fn absolute_in(json: Vec<u8>, base_url: &str) -> Vec<u8> {
     out
 }
 
-/// Whether a text is an absolute http or https URL. Control characters are refused: they could end the header
-/// of a click's response, or a log line.
-pub fn is_absolute_url(url: &str) -> bool {
+/// Why a text is no absolute http or https URL, worded to follow its key. User info is refused, since its
+/// password would be public; control characters, since they could end a header of a click's response, or a log
+/// line.
+pub fn url_fault(url: &str) -> Option<&'static str> {
     let authority =
         split_scheme(url).and_then(|(_, rest)| rest.split(['/', '?', '#']).next()).unwrap_or_default();
-    is_authority(authority) && !url.contains(|letter: char| letter.is_whitespace() || letter.is_control())
+    let is_broken = |letter: char| letter.is_whitespace() || letter.is_control();
+    match () {
+        () if authority.contains('@') => Some("must not hold a user or a password"),
+        () if !is_authority(authority) || url.contains(is_broken) => {
+            Some("must be an absolute http or https URL")
+        }
+        () => None,
+    }
 }
 
-/// A host with an optional port. User info is refused, since its password would be public.
+/// Whether a text is a host with an optional port.
 fn is_authority(text: &str) -> bool {
     let port = text.rsplit_once(':').map(|(_, port)| port).filter(|port| !port.ends_with(']'));
-    !text.contains('@')
-        && port.is_none_or(|port| port.parse::<u16>().is_ok())
+    port.is_none_or(|port| port.parse::<u16>().is_ok())
         && Authority::try_from(text).is_ok_and(|authority| !authority.host().is_empty())
 }
 
@@ -102,7 +109,7 @@ mod tests {
             "https://[::1]:443/",
             "http://[::1]",
         ] {
-            assert!(is_absolute_url(url), "{url}");
+            assert_eq!(url_fault(url), None, "{url}");
         }
         for url in [
             "a.example",
@@ -113,10 +120,12 @@ mod tests {
             "http://a.example:1809000/",
             "http://a.example:/",
             "http://:80/",
-            "https://me:secret@a.example/",
             "https://a.example/a b",
         ] {
-            assert!(!is_absolute_url(url), "{url}");
+            assert_eq!(url_fault(url), Some("must be an absolute http or https URL"), "{url}");
+        }
+        for url in ["https://me:secret@a.example/", "https://me@a.example"] {
+            assert_eq!(url_fault(url), Some("must not hold a user or a password"), "{url}");
         }
     }
 }

@@ -92,7 +92,7 @@ async fn a_landing_url_with_a_control_character_is_no_offer() {
         assert_eq!(table["loanOffers"], json!([]), "{wrong:?}");
         let log = daemon.log();
         assert!(
-            log.contains("`answer.offer.landing_url` is not an absolute http or https URL"),
+            log.contains("`answer.offer.landing_url` must be an absolute http or https URL"),
             "{wrong:?}: {log}"
         );
     }

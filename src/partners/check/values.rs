@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::base_url::{BASE_URL, LOGO, PICTURE, SAMPLES, absolute, is_absolute_url};
+use crate::base_url::{BASE_URL, LOGO, PICTURE, SAMPLES, absolute, url_fault};
 use crate::catalog::{A_FRACTION, TermsBand, is_fraction};
 use crate::check::checker::PartnerFileChecker;
 use crate::declared::{Band, FigureRange, Offer, Range};
@@ -16,12 +16,15 @@ impl PartnerFileChecker<'_> {
     /// Checks a URL: absolute, or on the daemon's own address; the daemon must serve a sample URL.
     pub fn url(&mut self, key: &str, url: &str) {
         let path = url.strip_prefix(BASE_URL);
-        if path.is_some_and(|path| !path.starts_with('/'))
-            || !is_absolute_url(&absolute(url, "http://daemon"))
-        {
+        let misplaced = path.filter(|path| !path.starts_with('/')).map(|_| "must be an absolute URL");
+        if let Some(fault) = misplaced.or_else(|| url_fault(&absolute(url, "http://daemon"))) {
             let found = shown_address(url).escape_debug().to_string();
-            let wanted = format!("must be an absolute http or https URL, or begin with `{BASE_URL}/`");
-            self.at(key, format!("{wanted}, got `{found}`"));
+            let or = if fault.contains("absolute") {
+                format!(", or begin with `{BASE_URL}/`")
+            } else {
+                String::new()
+            };
+            self.at(key, format!("{fault}{or}, got `{found}`"));
         }
         // Answered values have no file behind them.
         let is_of_file = !self.source.file().as_os_str().is_empty();

@@ -22,7 +22,7 @@ use super::source::{Auth, ClientProof};
 use super::step::{BodyMapping, CallStep, Fields, JsonMapping, PollingRule};
 use super::work::{self, TOO_MUCH_OF_REQUEST};
 use super::{document, fixed, specimen};
-use crate::base_url::is_absolute_url;
+use crate::base_url::url_fault;
 use crate::check::checker::PartnerFileChecker;
 use crate::declared::Product;
 use offerd_base::config::shown_address;
@@ -242,10 +242,9 @@ impl Mappings<'_, '_> {
     }
 
     fn url(&mut self, key: &str, url: &str) -> Option<TextTemplate> {
-        if !is_absolute_url(&without_expressions(url)) {
+        if let Some(fault) = url_fault(&without_expressions(url)) {
             let found = shown_address(url).escape_debug().to_string();
-            let wanted = "must be an absolute http or https URL without a user";
-            self.check.at(key, format!("{wanted}, got `{found}`"));
+            self.check.at(key, format!("{fault}, got `{found}`"));
         }
         let template = self.template(key, url, AutoEscape::None)?;
         let path = if url.contains("{%") { "" } else { url.split('?').next().unwrap_or_default() };
@@ -469,8 +468,8 @@ impl Mappings<'_, '_> {
         {
             let key = format!("auth.oauth2.{name}");
             self.places.note(&key, self.check.line_of(&key));
-            if url.is_some_and(|url| !is_absolute_url(url)) {
-                self.check.at(&key, "must be an absolute http or https URL without a user");
+            if let Some(fault) = url.and_then(|url| url_fault(url)) {
+                self.check.at(&key, fault);
             }
         }
         Some(Auth::OAuth2 {

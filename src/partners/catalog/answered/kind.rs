@@ -5,7 +5,7 @@ use toml::Value::{Boolean, Float, Integer};
 use uuid::Uuid;
 
 use super::unfit::Unfit;
-use crate::base_url::is_absolute_url;
+use crate::base_url::url_fault;
 use crate::truth::truth;
 use offerd_base::declaration::{did_you_mean, nearest};
 use offerd_model::{Timestamp, one_of};
@@ -79,7 +79,13 @@ impl FigureKind {
             }
             Self::Flag => flag(value).map(Boolean),
             Self::Text => Some(text(value)?.into()),
-            Self::Url => Some(text(value)?).filter(|url| is_absolute_url(url)).map(toml::Value::from),
+            Self::Url => {
+                let url = text(value)?;
+                if let Some(fault) = url_fault(&url) {
+                    return Err(fault.into());
+                }
+                Some(url.into())
+            }
             Self::Uuid => trimmed.and_then(|text| Some(Uuid::parse_str(text).ok()?.to_string().into())),
             Self::Instant => trimmed.and_then(Timestamp::parse).map(|instant| instant.to_string().into()),
             Self::Word(words) => Some(word(value, words)?),
@@ -95,7 +101,6 @@ impl FigureKind {
             Self::Number(min, max) => format!("a number from {min} to {max}, got {}", found(value)),
             Self::Whole(min, max) => format!("a whole number from {min} to {max}, got {}", found(value)),
             Self::Flag => "true or false".to_owned(),
-            Self::Url => "an absolute http or https URL".to_owned(),
             Self::Uuid => "a UUID".to_owned(),
             Self::Instant => "an ISO 8601 date-time".to_owned(),
             Self::Free if value.is_object() => "an object without null".to_owned(),

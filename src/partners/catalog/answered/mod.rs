@@ -25,7 +25,7 @@ pub use unfit::Unfit;
 use self::kind::number_of;
 use super::{CatalogOffer, Pricing, Quoted};
 use crate::Facts;
-use crate::base_url::{SAMPLE_PAGES, is_absolute_url};
+use crate::base_url::{SAMPLE_PAGES, url_fault};
 use crate::quote::Quote;
 use offerd_model::{ProductType, Timestamp};
 
@@ -167,13 +167,14 @@ impl<'f> AnsweredFigures<'f> {
         let page = |url: &str| {
             url.split('?').next().filter(|page| page.starts_with(SAMPLE_PAGES)).map(str::to_owned)
         };
-        if is_absolute_url(url) || page(url).is_some_and(|own| page(declared) == Some(own)) {
-            return Ok(Some(url.to_owned()));
+        match page(url) {
+            Some(own) if page(declared).is_some_and(|declared| declared == own) => Ok(Some(url.to_owned())),
+            Some(_) => Err("`answer.offer.landing_url` leads to the samples of another partner".into()),
+            None => match url_fault(url) {
+                Some(fault) => Err(format!("`answer.offer.landing_url` {fault}").into()),
+                None => Ok(Some(url.to_owned())),
+            },
         }
-        Err(match page(url) {
-            Some(_) => "`answer.offer.landing_url` leads to the samples of another partner".into(),
-            None => "`answer.offer.landing_url` is not an absolute http or https URL".into(),
-        })
     }
 
     fn value(&self, name: &str) -> Option<&toml::Value> {

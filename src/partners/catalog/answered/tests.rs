@@ -286,6 +286,7 @@ fn what_is_answered_is_checked_and_never_repeated() {
         (json!({}), "its `card` is missing"),
         (with("cardType", json!("canary")), ".cardType must be one of `visa`, `mastercard`"),
         (with("cardImageUrl", json!("/canary.png")), ".cardImageUrl must be an absolute http or https URL"),
+        (with("cardImageUrl", json!("https://u:canary@l.example/")), "must not hold a user or a password"),
         (with("lateFee", json!("canary")), ".lateFee must be a number from 0 to 100000000"),
         (with("canary", json!(1)), "has an attribute that CreditCardOfferDetails has not"),
         (json!({"card": good, "words": "canary".repeat(1000)}), "must be at most 4096 bytes"),

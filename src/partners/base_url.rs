@@ -55,6 +55,9 @@ pub fn url_fault(url: &str) -> Option<&'static str> {
     let is_broken = |letter: char| letter.is_whitespace() || letter.is_control();
     match () {
         () if authority.contains('@') => Some("must not hold a user or a password"),
+        () if url.contains(char::REPLACEMENT_CHARACTER) => {
+            Some("must not hold half a character, such as a lone `\\ud800` of JSON")
+        }
         () if !is_authority(authority) || url.contains(is_broken) => {
             Some("must be an absolute http or https URL")
         }
@@ -124,6 +127,8 @@ mod tests {
         ] {
             assert_eq!(url_fault(url), Some("must be an absolute http or https URL"), "{url}");
         }
+        let broken = "https://a.example/?name=Ja\u{fffd}e";
+        assert!(url_fault(broken).is_some_and(|fault| fault.starts_with("must not hold half a character")));
         for url in ["https://me:secret@a.example/", "https://me@a.example"] {
             assert_eq!(url_fault(url), Some("must not hold a user or a password"), "{url}");
         }

@@ -54,7 +54,7 @@ mod in_process;
 mod lingering_close;
 pub mod list;
 pub mod listener;
-mod percent;
+pub mod percent;
 mod prelude;
 mod protocols;
 pub mod query;

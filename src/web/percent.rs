@@ -1,8 +1,26 @@
-//! Percent-decoding of path segments and query strings.
+//! Percent-decoding of path segments and query strings; percent-encoding of redirect targets.
 
 use std::borrow::Cow;
 
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+
+/// ASCII characters that no URL may hold (RFC 3986). `%` is not among them: escapes stay as they are.
+const NEVER_IN_URLS: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+
+/// Encodes the characters of a URL that a header may not hold, such as `é` to `%C3%A9`.
+pub fn encode(url: &str) -> Cow<'_, str> {
+    utf8_percent_encode(url, NEVER_IN_URLS).into()
+}
 
 /// Decodes `%41` to `A`; `None` when an escape is broken or the result is not UTF-8.
 pub(super) fn decode(text: &str) -> Option<Cow<'_, str>> {
@@ -29,6 +47,16 @@ mod tests {
         assert_eq!(decode("%4"), None);
         assert_eq!(decode("%+1"), None);
         assert_eq!(decode("%ff"), None);
+    }
+
+    #[test]
+    fn a_redirect_target_holds_only_what_a_url_may() {
+        let plain = "https://[::1]:80/a%20b/;c=d,e?f=g+h&i=(j)*k!~#l";
+        assert_eq!(encode(plain), plain);
+        assert_eq!(
+            encode("https://a.example/caf\u{e9} b?c=\"<|\u{1f600}"),
+            "https://a.example/caf%C3%A9%20b?c=%22%3C%7C%F0%9F%98%80"
+        );
     }
 
     #[test]

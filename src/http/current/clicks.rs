@@ -7,7 +7,7 @@ use crate::prelude::*;
 use offerd_engine::conversions::click::{Click, Unrecorded, click};
 use offerd_engine::conversions::preview_click::preview_click;
 use offerd_engine::matching::preview_end::{self, UNTIL};
-use offerd_web::list;
+use offerd_web::{list, percent};
 
 const RETRY_AFTER_CROWDED_S: u32 = 1;
 
@@ -60,5 +60,6 @@ pub fn is_opened_by_a_person(headers: &HeaderMap) -> bool {
 }
 
 fn on_to(url: &str) -> Option<Reply> {
-    Some(Reply::empty(StatusCode::FOUND).header(LOCATION, HeaderValue::try_from(url).ok()?))
+    let target = HeaderValue::try_from(&*percent::encode(url)).ok()?;
+    Some(Reply::empty(StatusCode::FOUND).header(LOCATION, target))
 }

@@ -62,7 +62,7 @@ pub enum CallError {
     /// The deadline or a timeout passed.
     #[error("time ran out {}", match .during {
         Phase::Connect => "while connecting",
-        Phase::Head => "before the answer began",
+        Phase::Head => "before the head of the answer was complete",
         Phase::Body => "before the answer was complete",
     })]
     TimedOut {

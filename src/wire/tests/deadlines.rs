@@ -39,6 +39,7 @@ async fn a_far_side_that_never_answers_is_left_at_the_deadline() {
     tokio::time::pause();
     let timed_out = calling.await.unwrap().unwrap_err();
     assert_eq!(timed_out, CallError::TimedOut { during: Phase::Head });
+    assert_eq!(timed_out.to_string(), "time ran out before the head of the answer was complete");
     left.notified().await;
     let state = endpoint.state();
     assert_eq!((state.in_flight, state.calls, state.failed), (0, 1, 1));

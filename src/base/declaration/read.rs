@@ -437,5 +437,10 @@ mod tests {
     fn a_syntax_error_has_its_line() {
         let fault = Source::parse(FilePath::new("shop.toml"), "name = 'a'\n= 3\n").unwrap_err();
         assert_eq!((fault.line, fault.key.as_str()), (Some(2), ""));
+        for number in ["9223372036854775808", "-9223372036854775809", &"9".repeat(60)] {
+            let fault = Source::parse(FilePath::new("shop.toml"), &format!("name = 'a'\nb = {number}\n"));
+            let wanted = "shop.toml:2: has an integer outside -9223372036854775808 to 9223372036854775807";
+            assert_eq!(fault.unwrap_err().to_string(), wanted, "{number}");
+        }
     }
 }

@@ -8,6 +8,9 @@ use toml::de::{DeTable, DeValue};
 
 use super::fault::Fault;
 
+/// Words of the TOML reader for integers that are none of 64 bits; a test holds them.
+const TOO_LARGE: [&str; 4] = ["integer number overflowed", "value was too large", "` as i128", "` as u128"];
+
 /// A parsed file and the line of each key.
 #[derive(Debug, Clone, Default)]
 pub struct Source {
@@ -27,9 +30,15 @@ impl Source {
             line: error.span().map(|span| LineOffsets::of(text).at(&span)),
             key: String::new(),
             message: {
-                let told = error.message().replace('\n', "; ");
-                let key = error.span().filter(|_| told == "duplicate key").and_then(|span| text.get(span));
-                format!("is not TOML: {told}{}", key.map(|key| format!(" `{key}`")).unwrap_or_default())
+                let cause = error.message().replace('\n', "; ");
+                let key = error.span().filter(|_| cause == "duplicate key").and_then(|span| text.get(span));
+                match TOO_LARGE.iter().any(|words| cause.contains(words)) {
+                    true => format!("has an integer outside {} to {}", i64::MIN, i64::MAX),
+                    false => format!(
+                        "is not TOML: {cause}{}",
+                        key.map(|key| format!(" `{key}`")).unwrap_or_default()
+                    ),
+                }
             },
         };
         let spanned = DeTable::parse(text).map_err(syntax)?;

@@ -162,7 +162,9 @@ impl<'f> AnsweredFigures<'f> {
         let declared = offer.declared_url();
         let Some(url) = self.text("landing_url") else {
             let is_said = !declared.is_empty();
-            return is_said.then_some(None).ok_or("it has no landing URL, and neither has the file".into());
+            let none =
+                "it has no landing URL: `answer.offer.landing_url` finds none, nor does the file declare one";
+            return is_said.then_some(None).ok_or(none.into());
         };
         let page = |url: &str| {
             url.split('?').next().filter(|page| page.starts_with(SAMPLE_PAGES)).map(str::to_owned)

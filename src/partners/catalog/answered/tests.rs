@@ -309,6 +309,26 @@ fn what_is_answered_is_checked_and_never_repeated() {
 }
 
 #[test]
+fn an_offer_without_a_link_names_the_mapping_of_it() {
+    let savings = own(
+        "savings",
+        "sub_type = 'savings_account', disclaimer = 'Member FDIC.'",
+        "rate = 'offer.rate'\nname = 'offer.name'\ncompounding = \"'daily'\"\nminimum_deposit = '5'\n\
+         effective_as_of = 'now'\nlanding_url = 'offer.link'",
+    );
+    let offer = |link: Value| json!([{"rate": 4.2, "name": "Savings", "link": link}]);
+    for (link, wanted) in [
+        (Value::Null, "no landing URL: `answer.offer.landing_url` finds none"),
+        (json!("https://u:canary@l.example/"), "landing_url` must not hold a user or a password"),
+        (json!("https://l.example/?n=\u{fffd}"), "landing_url` must not hold half a character"),
+    ] {
+        let (reading, _) = answered(&savings, &offer(link), &json!({}));
+        let found = &reading.dropped[0].reason;
+        assert!(found.contains(wanted) && !found.contains("canary"), "{found}");
+    }
+}
+
+#[test]
 fn what_offers_of_ones_own_lack_is_a_fault_of_the_file() {
     let told = load(&own("loan", "", "apr = 'offer.apr'")).unwrap_err();
     for missing in [

@@ -12,7 +12,7 @@ use offerd_insight::persons::request::{
     self, ContactDigest, FoundLead, OptOutCounts, OptOutDigests, PersonLeads, PersonRequestError,
 };
 use offerd_model::{Lead, SuppressionDigest, SuppressionKind};
-use offerd_store::left_alone;
+use offerd_store::{DISK_FULL, StoreHealth, left_alone};
 
 /// A request about a person.
 #[derive(Debug, Serialize, Deserialize)]
@@ -209,5 +209,41 @@ pub(super) async fn carried_out<T: Send + 'static>(
 ) -> Result<T> {
     let runtime = Handle::current();
     let done = app.reading(UNREAD, move |app| work(&app.engine, runtime)).await?;
-    done.map_err(|failure| unavailable(failure.to_string()))
+    done.map_err(|failure| unavailable(cause(failure, app.store.health())))
+}
+
+/// Why a request failed, with what ails the store.
+fn cause(failure: PersonRequestError, health: StoreHealth) -> String {
+    let is_full = match &health {
+        StoreHealth::Short(_) => true,
+        StoreHealth::Failed(reason) => reason.contains(DISK_FULL),
+        StoreHealth::Sound | StoreHealth::Stalled(_) => false,
+    };
+    match failure {
+        PersonRequestError::Unavailable if is_full => {
+            "the disk of `store.path` is full; free space there, and try again".to_owned()
+        }
+        failure => failure.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_named_with_what_to_do() {
+        let full = "the disk of `store.path` is full; free space there, and try again";
+        let unavailable = "the store cannot be read or written; see the log";
+        for (health, wanted) in [
+            (StoreHealth::Short("less is free".to_owned()), full),
+            (StoreHealth::Failed(format!("No space left {DISK_FULL}")), full),
+            (StoreHealth::Failed("Input/output error (os error 5)".to_owned()), unavailable),
+            (StoreHealth::Sound, unavailable),
+        ] {
+            assert_eq!(cause(PersonRequestError::Unavailable, health), wanted);
+        }
+        let indexing = PersonRequestError::Indexing;
+        assert_eq!(cause(indexing, StoreHealth::Short(String::new())), indexing.to_string());
+    }
 }

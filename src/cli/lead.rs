@@ -146,7 +146,12 @@ async fn execute(settings: &Settings, submit: &Submit) -> Result<(), String> {
             client.url("")
         ));
     }
-    let table = complete(&client, posted.read()?).await?;
+    let is_unavailable = posted.status == StatusCode::SERVICE_UNAVAILABLE;
+    let submitted = posted.read().map_err(|why| match is_unavailable {
+        true => format!("{why}; `offerd doctor` where the daemon runs shows the cause, such as a full disk"),
+        false => why,
+    });
+    let table = complete(&client, submitted?).await?;
 
     page::show(&table, submit.json, || {
         match table.offer_count() {

@@ -58,7 +58,7 @@ fn whoever_asks_sees_the_person_and_never_the_secrets() {
     let (output, shown) = tried(&plan, "hazelmoor_lending", &sample("personal_loan"), &flags);
     assert_eq!(output.status.code(), Some(0), "{shown}");
     assert!(shown.starts_with("POST https://api.hazelmoor-lending.example/"), "{shown}");
-    for wanted in ["Maren", "04/19/1987", "536228714", "x-api-key: ***"] {
+    for wanted in ["Maren", "04/19/1987", "536228714", "x-api-key: ***", "not sent: `--send` sends it"] {
         assert!(shown.contains(wanted), "{wanted} is not in {shown}");
     }
 }

@@ -47,8 +47,11 @@ pub struct Try {
 }
 
 /// Note under a masked request, which looks real.
-const STAND_INS: &str =
-    "(personal values are placeholders; `--reveal` shows the real ones, and `--send` sends them)";
+const STAND_INS: &str = "(personal values are placeholders; `--reveal` shows the real ones)";
+
+/// Note under a request that is only shown.
+const UNSENT: &str =
+    "(not sent: `--send` sends it, with the real values, and shows the answer or why there is none)";
 
 /// Prefix of HTTP basic, the one scheme whose masked credentials do not look masked.
 const BASIC: &str = "Basic ";
@@ -77,6 +80,7 @@ pub async fn run(settings: &Settings, book: &Book, arguments: &Try) -> Result<()
         page::print(STAND_INS);
     }
     if !arguments.send {
+        page::print(UNSENT);
         return Ok(());
     }
 

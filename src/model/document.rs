@@ -41,8 +41,7 @@ fn entries(text: &str, depth: usize) -> Map<String, Value> {
     entries.into_iter().map(|(key, entry)| (key, value(entry, depth))).collect()
 }
 
-/// The paths of all attributes that an object gives more than once, as [`Path`](crate::fault::Path) writes them. An absent value,
-/// `null` or blank text, gives nothing.
+/// The paths of all attributes that an object gives more than once, as [`Path`](crate::fault::Path) writes them.
 pub fn given_twice(json: &[u8]) -> BTreeSet<String> {
     let mut twice = BTreeSet::new();
     if let Ok(document) = serde_json::from_slice(json) {
@@ -63,7 +62,7 @@ fn find_twice(raw: &RawValue, at: &str, depth: usize, twice: &mut BTreeSet<Strin
         }
         Some(b'{') => {
             let mut given = BTreeSet::new();
-            for (key, entry) in written(text.as_bytes()).into_iter().filter(|(_, entry)| !is_absent(entry)) {
+            for (key, entry) in written(text.as_bytes()) {
                 let path = if at.is_empty() { key } else { format!("{at}.{key}") };
                 find_twice(entry, &path, depth + 1, twice);
                 if let Some(again) = given.replace(path) {
@@ -73,11 +72,6 @@ fn find_twice(raw: &RawValue, at: &str, depth: usize, twice: &mut BTreeSet<Strin
         }
         _ => {}
     }
-}
-
-fn is_absent(raw: &RawValue) -> bool {
-    let text = value(raw, DEPTH_MAX);
-    text.is_null() || text.as_str().is_some_and(|text| text.trim().is_empty())
 }
 
 /// The entries of an object as they are written, equal keys included; none of what is no object.
@@ -120,7 +114,7 @@ mod tests {
             (r#"{"a":1,"b":{"a":1}}"#, &[][..]),
             (r#"{"a":1,"a":1}"#, &["a"]),
             (r#"{"a":1,"\u0061":2,"a":3}"#, &["a"]),
-            (r#"{"a":null,"a":true,"a":" "}"#, &[]),
+            (r#"{"a":null,"a":true}"#, &["a"]),
             (r#"{"a":{"b":1,"b":2},"c":[{},{"d":0,"d":0}],"a":{}}"#, &["a", "a.b", "c[1].d"]),
             ("[1,2", &[]),
         ] {

@@ -13,7 +13,7 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::fault::{AttributeFault, BodyFaults, Path};
-use super::input::{FromInput, InputSeed, find_field_faults, kind_of, once};
+use super::input::{FromInput, InputSeed, find_field_faults, kind_of};
 use super::input_kinds::Element;
 use super::schema::{self, Components};
 
@@ -54,10 +54,11 @@ impl FromInput for ClientTags {
         let mut tags = BTreeMap::new();
         while let Some(key) = entries.next_key::<String>()? {
             let values: Option<Vec<String>> = entries.next_value_seed(InputSeed::optional())?;
-            let before = tags.remove(&key).flatten();
-            tags.insert(key, once(before, values)?);
+            if tags.insert(key, values.unwrap_or_default()).is_some() {
+                return Err(serde::de::Error::custom(AttributeFault::TWICE));
+            }
         }
-        Ok(Self(tags.into_iter().map(|(key, values)| (key, values.unwrap_or_default())).collect()))
+        Ok(Self(tags))
     }
 
     fn find_faults(value: &Value, at: &Path<'_>, faults: &mut BodyFaults) {

@@ -165,11 +165,11 @@ pub(super) fn find_field_faults<T: FromInput>(
     at: &Path<'_>,
     faults: &mut BodyFaults,
 ) {
-    if value.is_null() || value.as_str().is_some_and(is_blank) {
-        return;
-    }
     if !faults.twice.is_empty() && faults.twice.contains(&at.to_string()) {
         return faults.push(at, AttributeFault::TWICE);
+    }
+    if value.is_null() || value.as_str().is_some_and(is_blank) {
+        return;
     }
     let implausible = |bounds: AttributeBounds| bounds.fault_of_sent(Scalar::of(value)?, faults.today);
     match bounds.and_then(implausible) {
@@ -271,14 +271,6 @@ pub fn given_twice<T: FromInput>(body: &[u8]) -> Vec<ApiError> {
     }
     let twice = |fault: &ApiError| fault.attribute.as_ref().is_some_and(|path| faults.twice.contains(path));
     faults.errors.iter().filter(|fault| twice(fault)).cloned().collect()
-}
-
-/// The value of a field whose key was read again: an absent value changes nothing, a second one is refused.
-pub(super) fn once<T, E: de::Error>(before: Option<T>, given: Option<T>) -> Result<Option<T>, E> {
-    match (before, given) {
-        (Some(_), Some(_)) => Err(E::custom(AttributeFault::TWICE)),
-        (before, given) => Ok(given.or(before)),
-    }
 }
 
 /// Reads one value as a `T`; yields `None` only where the value may be absent.

@@ -76,7 +76,7 @@ macro_rules! section {
             use utoipa::openapi::{RefOr, Schema};
             use $crate::fault::{AttributeFault, BodyFaults, Path};
             use $crate::input::{
-                FromInput, InputSeed, KeySeed, find_field_faults, find_field_implausible, kind_of, once,
+                FromInput, InputSeed, KeySeed, find_field_faults, find_field_implausible, kind_of,
             };
             use $crate::schema::{self, Components};
 
@@ -91,30 +91,36 @@ macro_rules! section {
 
                 fn from_map<'de, A: serde::de::MapAccess<'de>>(mut entries: A) -> Result<Self, A::Error> {
                     #[allow(non_camel_case_types)]
+                    #[derive(Clone, Copy)]
                     enum Field { $($field,)+ }
                     let recognise = |key: &str| match key {
                         $(
-                            $wire => Some((Field::$field, true)),
-                            $($alias => Some((Field::$field, false)),)*
+                            $wire => Some((Field::$field, 0)),
+                            $($alias => Some((Field::$field, 1)),)*
                         )+
                         _ => None,
                     };
-                    let (mut section, mut by_alias) = (Self::default(), Self::default());
-                    while let Some(field) = entries.next_key_seed(KeySeed(&recognise))? {
+                    // By the first name, and by the second.
+                    let mut given = [Self::default(), Self::default()];
+                    let mut seen = [[false; 2]; Self::WIRE.len()];
+                    while let Some(known) = entries.next_key_seed(KeySeed(&recognise))? {
+                        let Some((field, name)) = known else {
+                            entries.next_value::<serde::de::IgnoredAny>()?;
+                            continue;
+                        };
+                        if std::mem::replace(&mut seen[field as usize][name], true) {
+                            return Err(serde::de::Error::custom(AttributeFault::TWICE));
+                        }
                         match field {
-                            $(
-                                Some((Field::$field, is_first_name)) => {
-                                    let given = entries.next_value_seed(InputSeed::optional())?;
-                                    let of = if is_first_name { &mut section } else { &mut by_alias };
-                                    of.$field = once(of.$field.take(), given)?;
-                                }
-                            )+
-                            None => drop(entries.next_value::<serde::de::IgnoredAny>()?),
+                            $(Field::$field => {
+                                given[name].$field = entries.next_value_seed(InputSeed::optional())?;
+                            })+
                         }
                     }
+                    let [section, _by_alias] = given;
                     $($(
                         let _ = $alias;
-                        section.$field = section.$field.or(by_alias.$field);
+                        let section = Self { $field: section.$field.or(_by_alias.$field), ..section };
                     )*)+
                     Ok(section)
                 }

@@ -160,13 +160,18 @@ async fn texts_are_unicode_or_refused() {
 }
 
 #[tokio::test]
-async fn of_equal_keys_the_last_that_says_something_counts() {
-    let daemon = daemon().await;
-    let lead = r#"{"productTypes":["loan"],"uuid":null,"productTypes":["savings"],"productTypes":null}"#;
-    let answer = daemon.submit_blocking(lead).await;
-    assert_eq!(answer.status, 200);
-    assert_eq!(answer.json()["savingsOffers"].as_array().unwrap().len(), 1);
-    assert_unharmed(&daemon).await;
+async fn an_attribute_given_twice_is_named() {
+    let twice = |body: &str, at: &'static [&str]| case("an attribute given twice", body.to_owned(), 422, at);
+    let cases = vec![
+        twice(r#"{"productTypes":["loan"],"uuid":null,"productTypes":["savings"]}"#, &["productTypes"]),
+        twice(r#"{"productTypes":["savings"],"productTypes":null}"#, &["productTypes"]),
+        twice(
+            r#"{"legalInformation":{"consentsToTcpa":true,"consentsToTcpa":null}}"#,
+            &["legalInformation.consentsToTcpa"],
+        ),
+        case("unknown ones", r#"{"other":1,"other":2}"#.to_owned(), 200, &[]),
+    ];
+    try_all(&daemon().await, cases).await;
 }
 
 #[tokio::test]

@@ -32,7 +32,7 @@ pub enum CallError {
     )]
     ForbiddenAddress,
     /// The host has no address.
-    #[error("the host name has no address: check its spelling, and /etc/resolv.conf")]
+    #[error("the host name has no address, or name servers failed: check its spelling, and /etc/resolv.conf")]
     Unresolved,
     /// Name servers did not answer in time.
     #[error(
@@ -230,6 +230,7 @@ impl FailedAttempt {
     pub(super) fn of_request(error: &hyper_util::client::legacy::Error) -> Self {
         let cause = cause(error);
         if error.is_connect() {
+            let cause = cause.or(chain(error).find_map(end_of_handshake));
             return Self { error: cause.unwrap_or(CallError::Connect), never_sent: true };
         }
         // hyper cancels only requests that it has not begun to write.
@@ -250,9 +251,10 @@ impl FailedAttempt {
 
     /// Whether another attempt may succeed and is harmless.
     pub(super) fn may_repeat(self, idempotent: bool) -> bool {
-        use CallError::{Broken, Connect, Refused, TimedOut, Unresolved};
-        matches!(self.error, Broken | Connect | Refused | Unresolved | TimedOut { during: Phase::Connect })
-            && (self.never_sent || idempotent)
+        use CallError::{Broken, Connect, Refused, TimedOut, Tls, Unresolved};
+        let unconnected = matches!(self.error, Connect | Refused | Unresolved | Tls(TlsFault::Ended));
+        let is_broken = matches!(self.error, Broken | TimedOut { during: Phase::Connect });
+        (unconnected || is_broken) && (self.never_sent || idempotent)
     }
 }
 
@@ -271,6 +273,14 @@ pub fn cause(error: &(dyn Error + 'static)) -> Option<CallError> {
         let hyper = error.downcast_ref::<hyper::Error>()?;
         hyper.is_parse().then(|| of_head(hyper))
     })
+}
+
+/// A connection that ended before the first request did so in the handshake of TLS.
+fn end_of_handshake(error: &(dyn Error + 'static)) -> Option<CallError> {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    let kind = error.downcast_ref().map(io::Error::kind)?;
+    let is_end = matches!(kind, UnexpectedEof | ConnectionReset | BrokenPipe);
+    is_end.then_some(CallError::Tls(TlsFault::Ended))
 }
 
 /// Why the head of an answer cannot be read. hyper says the kind in its words alone; a test holds them.

@@ -50,6 +50,9 @@ pub enum TlsFault {
     /// The server ends the handshake without a reason; many that require a client certificate do so.
     #[error("the server ended the TLS handshake")]
     Refused,
+    /// The connection ended in the handshake, without an alert.
+    #[error("the connection was made, and ended in the TLS handshake")]
+    Ended,
     /// The server answers in a protocol other than TLS.
     #[error("the server answers without TLS")]
     NotTls,
@@ -78,6 +81,7 @@ impl TlsFault {
             Self::TooOld => "ask the server's owner to allow TLS 1.2 or 1.3",
             Self::NothingInCommon => "ask the server's owner to allow ECDHE (X25519, P-256 or P-384) with AES-GCM or ChaCha20, not DHE, CBC or P-521 alone",
             Self::Refused => "it may want a client certificate (`wire.client_certificate`); or it must allow TLS 1.2 or 1.3, ECDHE (X25519, P-256 or P-384) with AES-GCM or ChaCha20, and a certificate of RSA, P-256 or P-384, not DHE, CBC or P-521 alone",
+            Self::Ended => "check the host, the port, and any proxy or firewall in between; it may want a client certificate (`wire.client_certificate`)",
             Self::NotTls => "correct the port, or write `http://` if the server is meant to be without TLS",
             Self::ClientRefused => "name a certificate that the server knows in `wire.client_certificate`",
             Self::Other => "ask the server's owner what its log says",

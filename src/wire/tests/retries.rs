@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::kit::{Server, answer, far, near, pool, post, request, send, wire};
 use crate::retry::RetryBudget;
-use crate::{Call, CallError, Endpoint, EndpointRules, RetryRules};
+use crate::{Call, CallError, Endpoint, EndpointRules, RetryRules, TlsFault};
 
 const TWICE: RetryRules = RetryRules { attempts: 2, percent: 0, per_minute: 0, reserve: 1 };
 
@@ -46,7 +46,7 @@ async fn what_was_never_sent_is_sent_again() {
     // Hangs up in the handshake.
     let server = Server::run(|stream, _| async move { drop(stream) }).await;
     let url = format!("https://127.0.0.1:{}/", server.port);
-    assert_eq!(send(&retrying(TWICE), url).await.unwrap_err(), CallError::Connect);
+    assert_eq!(send(&retrying(TWICE), url).await.unwrap_err(), CallError::Tls(TlsFault::Ended));
     assert_eq!(server.connections(), 2);
 }
 

@@ -10,7 +10,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ServerConfig, WebPkiClientVerifier};
 use rustls::{ConfigBuilder, RootCertStore, WantsVerifier};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_rustls::TlsAcceptor;
 use uuid::Uuid;
 
@@ -203,6 +203,13 @@ async fn a_server_without_tls_or_with_an_older_one_is_named() {
         .await;
         assert_eq!(send(&endpoint(near()), url(&server)).await.unwrap_err(), CallError::Tls(fault));
     }
+    // A middlebox that takes the connection and ends it at the hello.
+    let server = Server::run(|mut stream, _| async move {
+        stream.read_u8().await.ok();
+    })
+    .await;
+    let ended = send(&endpoint(near()), url(&server)).await.unwrap_err();
+    assert_eq!(ended, CallError::Tls(TlsFault::Ended));
 }
 
 #[tokio::test]

@@ -32,6 +32,10 @@ async fn the_same_key_with_another_body_is_refused() {
     assert_eq!((other.status, other.attributes()), (422, vec!["Idempotency-Key".to_owned()]));
     assert_eq!(submit(&daemon, "", "{}").await.status, 400);
     assert_eq!(submit(&daemon, &"k".repeat(256), "{}").await.status, 400);
+    let (url, twice) =
+        (format!("{}/leads/rateTables", daemon.api), ["k-3", "k-4"].map(|key| ("idempotency-key", key)));
+    let twice = daemon.request_with(Method::POST, &url, &daemon.publishable, &twice, "{}".to_owned()).await;
+    assert_eq!(twice.status, 400);
 }
 
 #[tokio::test]

@@ -31,17 +31,25 @@ pub(super) async fn read_lead(context: &mut Context<ApiState>) -> Result<Lead, F
 pub(super) async fn read_submission(context: &mut Context<ApiState>) -> Result<Submission, Failure> {
     let body = bodies::body(context).await?;
     let lead = lead_of(context, &body)?;
-    let key = context.request.headers.get("idempotency-key");
-    let key = key.map(|key| key.to_str().ok().filter(|key| !key.is_empty() && key.len() <= KEY_BYTES));
-    let Ok(key) = key.map(|key| key.ok_or(())).transpose() else {
-        let message = format!("Idempotency-Key must be 1 to {KEY_BYTES} visible characters");
-        return Err(Failure::bad_attribute("Idempotency-Key", message));
-    };
+    let key = given_key(&context.request.headers)?;
     let idempotency_key = key
         .map(|key| context.caller().map(|caller| IdempotencyKey::new(caller.viewer(), key, &body)))
         .transpose()?;
     let permit = std::mem::take(&mut context.request.permit);
     Ok(Submission { idempotency_key, permit, ..submission(context, lead)? })
+}
+
+fn given_key(headers: &HeaderMap) -> Result<Option<&str>, Failure> {
+    let keys: Vec<_> = headers.get_all("idempotency-key").iter().collect();
+    match keys[..] {
+        [] => Ok(None),
+        [key] if (1..=KEY_BYTES).contains(&key.len()) && key.to_str().is_ok() => Ok(key.to_str().ok()),
+        _ => {
+            let wanted =
+                format!("Idempotency-Key must be given once, with 1 to {KEY_BYTES} visible characters");
+            Err(Failure::bad_attribute("Idempotency-Key", wanted))
+        }
+    }
 }
 
 pub(super) async fn read_lead_or_nothing(context: &mut Context<ApiState>) -> Result<Lead, Failure> {

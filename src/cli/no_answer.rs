@@ -13,7 +13,11 @@ pub fn silent(url: &str) -> String {
 
 /// The connection closed before the answer ended.
 pub fn broke(url: &str, cause: &str) -> String {
-    format!("the daemon at {} hung up before answering ({cause}); see its log", origin(url))
+    format!(
+        "the daemon at {} hung up before answering ({cause}): what was asked may be done all the same, so keep all files, \
+         see its log, and run the command again",
+        origin(url)
+    )
 }
 
 /// The client's error, when no response head arrived.

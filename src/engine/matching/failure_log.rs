@@ -114,7 +114,7 @@ impl FailureLine {
             product_type = self.product_type.as_str(),
             rate_table = %self.rate_table,
             cause = self.cause.map(tracing::field::display),
-            "more asks of this partner failed; the table and cause are of the last one"
+            "asks of this partner failed; the table and cause are of the last one"
         );
     }
 }

@@ -48,8 +48,8 @@ impl BrokenRecord {
         const_hex::decode(&self.key).unwrap_or_default()
     }
 
-    pub(super) fn sled_key(&self) -> Vec<u8> {
-        self.tree.sled_key(&self.key_bytes())
+    pub(super) fn tree_key(&self) -> Vec<u8> {
+        self.tree.tree_key(&self.key_bytes())
     }
 }
 

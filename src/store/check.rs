@@ -111,8 +111,8 @@ fn check_records(
     let Some(volume) = records.volumes().usable(number) else { return Ok(()) };
     let within = records.volumes().with_base(number);
     for entry in records.walk_volume(number, &Bound::Unbounded)? {
-        let (sled_key, _) = entry?;
-        let Some((tree, key)) = Tree::split(&sled_key) else {
+        let (tree_key, _) = entry?;
+        let Some((tree, key)) = Tree::split(&tree_key) else {
             report.unknown_keys += 1;
             continue;
         };
@@ -122,7 +122,7 @@ fn check_records(
             Ok(None) => {}
             Err(mut record) => {
                 records.report(&record);
-                if let Some(file) = volume.cut_before(&sled_key) {
+                if let Some(file) = volume.cut_before(&tree_key) {
                     *cut_off.entry(file).or_default() += 1;
                     record.reason = Reason::CutOff;
                 }
@@ -138,8 +138,8 @@ pub(super) fn check_records_of(engine: &dyn StorageEngine) -> ReadResult<CheckRe
     for row in &TREES {
         let mut last = LastKey::default();
         for entry in engine.walk(row.tree, &[], &[]) {
-            let (sled_key, raw) = entry?;
-            match engine.payload(row.tree, &sled_key[1..], &raw, &mut last) {
+            let (tree_key, raw) = entry?;
+            match engine.payload(row.tree, &tree_key[1..], &raw, &mut last) {
                 Ok(Some(_)) => report.counts[row.tree as usize].1 += 1,
                 // Its lead is erased.
                 Ok(None) => {}

@@ -33,7 +33,7 @@ impl<W: GroupWriter + ?Sized> Committer<W> {
         match written.unwrap_or_else(|_| Err(WriteFault::ForGood("the writer panicked".to_owned()))) {
             Ok(outcomes) => outcomes,
             // Refuses only the commits that depend on the unreadable record.
-            Err(WriteFault::Unread(_)) if commits.len() > 1 => {
+            Err(WriteFault::Unreadable(_)) if commits.len() > 1 => {
                 commits.chunks(1).flat_map(|commit| self.execute(commit)).collect()
             }
             Err(fault) => all_failed(commits, &self.failed(&fault)),
@@ -49,7 +49,7 @@ impl<W: GroupWriter + ?Sized> Committer<W> {
     fn failed(&mut self, fault: &WriteFault) -> String {
         self.tried = Some(Instant::now());
         match fault {
-            WriteFault::Unread(_) => {}
+            WriteFault::Unreadable(_) => {}
             WriteFault::Mendable(reason) => self.latch.fail(reason),
             WriteFault::ForGood(reason) => self.latch.fail_for_good(reason),
         }

@@ -53,7 +53,7 @@ pub(super) trait StorageEngine: RawValues + Send + Sync {
 
     /// The payload of a record; a broken one is reported and is an error.
     fn get(&self, tree: Tree, key: &[u8]) -> ReadResult<Option<Vec<u8>>> {
-        let Some(raw) = self.raw(&tree.sled_key(key))? else { return Ok(None) };
+        let Some(raw) = self.raw(&tree.tree_key(key))? else { return Ok(None) };
         self.payload(tree, key, &raw, &mut LastKey::default())
     }
 
@@ -65,7 +65,7 @@ pub(super) trait StorageEngine: RawValues + Send + Sync {
         let record = opened.map_err(|reason| BrokenRecord::new(tree, key, reason));
         // If the lead was erased meanwhile, the record is gone too, not broken.
         let lacks_key = matches!(&record, Err(broken) if broken.reason == Reason::DataKey);
-        if lacks_key && self.raw(&tree.sled_key(key))?.as_deref() != Some(raw) {
+        if lacks_key && self.raw(&tree.tree_key(key))?.as_deref() != Some(raw) {
             return self.get(tree, key);
         }
         record.inspect_err(|broken| self.report(broken)).map_err(ReadError::Broken)
@@ -82,7 +82,7 @@ pub(super) trait StorageEngine: RawValues + Send + Sync {
     /// The leads and keys of the records that a scan would yield, without opening any.
     fn owners(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> OwnedKeys {
         Box::new(self.walk(tree, start, prefix).filter_map(|entry| {
-            let owned = entry.map(|(mut sled_key, raw)| Some((owner_of(&raw)?, sled_key.split_off(1))));
+            let owned = entry.map(|(mut tree_key, raw)| Some((owner_of(&raw)?, tree_key.split_off(1))));
             owned.map_err(ReadError::from).transpose()
         }))
     }
@@ -90,7 +90,7 @@ pub(super) trait StorageEngine: RawValues + Send + Sync {
     /// Counts and logs a broken record, once, and notes the damage at its place.
     fn report(&self, broken: &BrokenRecord) {
         if self.reported().note(broken) {
-            self.note_unreadable(&broken.sled_key());
+            self.note_unreadable(&broken.tree_key());
         }
     }
 
@@ -134,7 +134,7 @@ pub(super) trait GroupWriter: Send {
 #[error("{0}")]
 pub(super) enum WriteFault {
     /// A record could not be read: nothing was written, and other commits can be.
-    Unread(String),
+    Unreadable(String),
     /// Making a group durable failed, or a write before that: the group may be there after a restart, or not.
     Mendable(String),
     /// A failure that only a restart repairs, such as that of an index.

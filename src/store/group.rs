@@ -39,10 +39,10 @@ fn failed(reason: impl ToString) -> GuardError {
 }
 
 impl RawValues for WriteGroup<'_> {
-    fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
-        match self.writes.get(sled_key) {
+    fn raw(&self, tree_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
+        match self.writes.get(tree_key) {
             Some(write) => Ok(write.clone()),
-            None => self.below.raw(sled_key),
+            None => self.below.raw(tree_key),
         }
     }
 }
@@ -130,7 +130,7 @@ impl<'a> WriteGroup<'a> {
         }
         sealing.renew(&BTreeSet::from([slot])).map_err(failed)?;
         self.rewrapped.insert(slot);
-        let (slot, prefix) = (slot.to_be_bytes(), Tree::LeadKeys.sled_key(&slot.to_be_bytes()));
+        let (slot, prefix) = (slot.to_be_bytes(), Tree::LeadKeys.tree_key(&slot.to_be_bytes()));
         let mut places = HashSet::new();
         for entry in self.below.walk(Tree::LeadKeys, &slot, &slot) {
             places.insert(entry?.0);
@@ -166,11 +166,11 @@ impl<'a> WriteGroup<'a> {
     }
 
     fn put(&mut self, tree: Tree, key: &[u8], payload: &[u8]) {
-        self.writes.insert(tree.sled_key(key), Some(framed(payload)));
+        self.writes.insert(tree.tree_key(key), Some(framed(payload)));
     }
 
     fn remove(&mut self, tree: Tree, key: &[u8]) {
-        self.writes.insert(tree.sled_key(key), None);
+        self.writes.insert(tree.tree_key(key), None);
     }
 
     fn check(&self, index: usize, guard: &CommitGuard) -> Result<(), GuardError> {
@@ -287,19 +287,19 @@ pub(super) fn wanted(engine: &dyn StorageEngine, commit: &Commit) -> Vec<Vec<u8>
     let mut wanted = Vec::new();
     for guard in &commit.guards {
         match guard {
-            CommitGuard::Record { tree, key, .. } => wanted.push(tree.sled_key(key)),
+            CommitGuard::Record { tree, key, .. } => wanted.push(tree.tree_key(key)),
             CommitGuard::Unknown { company, identity, since_ms } => {
                 let keys = engine.sealing().identity_keys(*company, *since_ms);
-                wanted.extend(keys.iter().map(|key| Tree::Identities.sled_key(&key.place(identity))));
+                wanted.extend(keys.iter().map(|key| Tree::Identities.tree_key(&key.place(identity))));
             }
         }
     }
     let arrives = |write: &CommitWrite| matches!(write, CommitWrite::Append { .. });
     if commit.marks_time || commit.writes.iter().any(arrives) {
-        wanted.push(Tree::Meta.sled_key(LAST_ARRIVAL));
+        wanted.push(Tree::Meta.tree_key(LAST_ARRIVAL));
     }
     let lead = commit.about.filter(|_| !commit.is_first_about);
-    wanted.extend(lead.map(|lead| Tree::LeadKeys.sled_key(&engine.sealing().slots.place(lead))));
+    wanted.extend(lead.map(|lead| Tree::LeadKeys.tree_key(&engine.sealing().slots.place(lead))));
     wanted
 }
 

@@ -138,7 +138,7 @@ fn note_latest(records: &StoredRecords) -> DiskResult<()> {
     for tree in by_time {
         for number in [Some(BASE), volumes.last().map(|(last, _)| last)].into_iter().flatten() {
             let Some(volume) = volumes.usable(number) else { continue };
-            if let Some(key) = volume.index.last(&tree.sled_key(&[]))? {
+            if let Some(key) = volume.index.last(&tree.tree_key(&[]))? {
                 tree.time_ms(&key[1..]).into_iter().for_each(|ms| volumes.note_ms(ms));
             }
         }

@@ -68,9 +68,9 @@ impl Reads {
         said.inspect_err(|DiskError(reason)| self.latch.fail_for_good(reason))
     }
 
-    fn read(&self, volume: &Volume, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
+    fn read(&self, volume: &Volume, tree_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
         self.hold()?;
-        self.told(volume.get(sled_key))?
+        self.told(volume.get(tree_key))?
     }
 
     fn walk(&self, volume: Number, from: &Bound<Vec<u8>>) -> DiskResult<VolumeWalk> {
@@ -83,11 +83,11 @@ impl Reads {
 
 impl RawValues for StoredRecords {
     /// Reads while no group is being applied. If a volume was closed, the read starts over once it is open.
-    fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
+    fn raw(&self, tree_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
         // A volume that is held here is not closed.
         let mut opened = Vec::new();
         loop {
-            match self.raw_of_open(sled_key)? {
+            match self.raw_of_open(tree_key)? {
                 Ok(raw) => return Ok(raw),
                 Err(closed) => opened.push(self.volumes().volume(closed)?),
             }
@@ -127,13 +127,13 @@ impl StoredRecords {
     }
 
     /// The value under a key, or the number of a volume that must be opened first.
-    fn raw_of_open(&self, sled_key: &[u8]) -> DiskResult<Result<Option<Vec<u8>>, Number>> {
+    fn raw_of_open(&self, tree_key: &[u8]) -> DiskResult<Result<Option<Vec<u8>>, Number>> {
         let _applied = self.reads.begin()?;
         let volumes = self.volumes();
-        for number in self.place(&|key: &[u8]| self.reads.read(&volumes.base, key), sled_key)? {
+        for number in self.place(&|key: &[u8]| self.reads.read(&volumes.base, key), tree_key)? {
             match volumes.standing(number) {
                 Some(Some(volume)) => {
-                    if let Some(raw) = self.reads.read(&volume, sled_key)? {
+                    if let Some(raw) = self.reads.read(&volume, tree_key)? {
                         return Ok(Ok(Some(raw)));
                     }
                 }
@@ -187,16 +187,16 @@ impl StoredRecords {
     }
 
     /// The volume that a key is written to, given the stored records and the writes of a group.
-    pub(super) fn volume_of(&self, group: &impl RawValues, sled_key: &[u8]) -> DiskResult<Number> {
-        let time_ms = Tree::split(sled_key).and_then(|(tree, key)| tree.time_ms(key));
+    pub(super) fn volume_of(&self, group: &impl RawValues, tree_key: &[u8]) -> DiskResult<Number> {
+        let time_ms = Tree::split(tree_key).and_then(|(tree, key)| tree.time_ms(key));
         time_ms.into_iter().for_each(|ms| self.volumes().note_ms(ms));
-        Ok(self.place(group, sled_key)?[0])
+        Ok(self.place(group, tree_key)?[0])
     }
 
     /// The volumes to search for a record, in order. It is written to the first.
-    fn place(&self, from: &impl RawValues, sled_key: &[u8]) -> DiskResult<Vec<Number>> {
+    fn place(&self, from: &impl RawValues, tree_key: &[u8]) -> DiskResult<Vec<Number>> {
         let volumes = self.volumes();
-        let Some((tree, key)) = Tree::split(sled_key) else { return Ok(vec![BASE]) };
+        let Some((tree, key)) = Tree::split(tree_key) else { return Ok(vec![BASE]) };
         if tree.row().kept != VolumeSelector::WithLead {
             return Ok(vec![tree.time_ms(key).map_or(BASE, |ms| volumes.at(ms))]);
         }
@@ -226,7 +226,7 @@ impl StoredRecords {
                 Err(_) => volumes.numbers(),
             },
             VolumeSelector::WithLead => volumes.numbers(),
-            VolumeSelector::ByTime if is_of_one => self.place(self, &tree.sled_key(prefix))?,
+            VolumeSelector::ByTime if is_of_one => self.place(self, &tree.tree_key(prefix))?,
             VolumeSelector::ByTime | VolumeSelector::ByArrival => {
                 // Pads a short key with zeros: no key lies between the two.
                 let mut first = start.to_vec();
@@ -257,18 +257,18 @@ impl StorageEngine for StoredRecords {
     }
 
     fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> EntryWalk {
-        let sled_prefix = tree.sled_key(prefix);
-        let first = tree.sled_key(start).max(sled_prefix.clone());
+        let tree_prefix = tree.tree_key(prefix);
+        let first = tree.tree_key(start).max(tree_prefix.clone());
         let numbers = match self.span(tree, &first[1..], prefix) {
             Ok(numbers) => numbers,
             Err(error) => return Box::new(iter::once(Err(error))),
         };
         let reads = self.reads.clone();
         Box::new(numbers.into_iter().flat_map(move |number| {
-            let prefix = sled_prefix.clone();
+            let prefix = tree_prefix.clone();
             // Later keys have other prefixes.
             let is_wanted = move |entry: &DiskResult<RawEntry>| {
-                entry.as_ref().map_or(true, |(sled_key, _)| sled_key.starts_with(&prefix))
+                entry.as_ref().map_or(true, |(tree_key, _)| tree_key.starts_with(&prefix))
             };
             let walk = reads.walk(number, &Bound::Included(first.clone()));
             walk_or_error(walk.map(|walk| walk.take_while(is_wanted)))
@@ -279,9 +279,9 @@ impl StorageEngine for StoredRecords {
         self.volumes().last().map_or(BASE, |(last, _)| last)
     }
 
-    fn note_unreadable(&self, sled_key: &[u8]) {
+    fn note_unreadable(&self, tree_key: &[u8]) {
         if self.reads.hold().is_ok() {
-            self.volumes().note_unreadable(sled_key);
+            self.volumes().note_unreadable(tree_key);
         }
     }
 }

@@ -165,8 +165,8 @@ impl Store {
         let first = if after.is_empty() { Vec::new() } else { [after, &[0]].concat() };
         let mut keys = Vec::new();
         for (entry, looked) in self.shared.engine.walk(tree, &first, &[]).zip(1..) {
-            let (sled_key, raw) = entry?;
-            let key = &sled_key[1..];
+            let (tree_key, raw) = entry?;
+            let key = &tree_key[1..];
             let is_aged = match (time, owner_of(&raw)) {
                 (Some(time), _) => time(key).is_some_and(|ms| ms < before_ms),
                 (None, Some(lead)) => !self.has_key(lead)?,

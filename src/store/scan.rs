@@ -45,11 +45,11 @@ impl Iterator for Scan {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let (mut sled_key, raw) = match self.ahead.next()? {
+            let (mut tree_key, raw) = match self.ahead.next()? {
                 Ok(entry) => entry,
                 Err(error) => return Some(Err(error.into())),
             };
-            let key = sled_key.split_off(1);
+            let key = tree_key.split_off(1);
             if self.about.is_some_and(|lead| owner_of(&raw) != Some(lead)) {
                 continue;
             }

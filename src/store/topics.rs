@@ -89,7 +89,7 @@ mod tests {
     use crate::volume_number::BASE;
 
     fn change(tree: Tree, payload: &[u8]) -> RecordChange {
-        RecordChange { volume: BASE, key: tree.sled_key(b"key"), value: Some(framed(payload)) }
+        RecordChange { volume: BASE, key: tree.tree_key(b"key"), value: Some(framed(payload)) }
     }
 
     #[test]

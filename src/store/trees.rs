@@ -212,13 +212,13 @@ impl Tree {
     }
 
     /// Splits a key of a volume into its tree and the key in that tree.
-    pub(super) fn split(sled_key: &[u8]) -> Option<(Self, &[u8])> {
-        let (prefix, key) = sled_key.split_first()?;
+    pub(super) fn split(tree_key: &[u8]) -> Option<(Self, &[u8])> {
+        let (prefix, key) = tree_key.split_first()?;
         Some((Self::of_prefix(*prefix)?, key))
     }
 
     /// The key under which a volume holds the record `key` of this tree.
-    pub(super) fn sled_key(self, key: &[u8]) -> Vec<u8> {
+    pub(super) fn tree_key(self, key: &[u8]) -> Vec<u8> {
         [&[self.row().prefix], key].concat()
     }
 }

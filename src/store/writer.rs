@@ -69,7 +69,7 @@ impl FilesWriter {
 
     /// The fault for a failed read before anything was written. A failed index has set the latch itself.
     fn unread(&self, DiskError(reason): DiskError) -> WriteFault {
-        if self.records.latch().is_lost() { WriteFault::ForGood(reason) } else { WriteFault::Unread(reason) }
+        if self.records.latch().is_lost() { WriteFault::ForGood(reason) } else { WriteFault::Unreadable(reason) }
     }
 
     /// Writes the journal first, then the record files: visible records are durable.
@@ -101,7 +101,7 @@ impl engine::GroupWriter for FilesWriter {
         }
         self.stalls.step(WriterStep::Read);
         begin_slots(self.records.sealing(), commits)
-            .map_err(|error| WriteFault::Unread(error.to_string()))?;
+            .map_err(|error| WriteFault::Unreadable(error.to_string()))?;
         let place = |group: &WriteGroup<'_>, key: &[u8]| self.records.volume_of(group, key);
         let admitted = admitted(&*self.records, commits, &mut self.arrivals, place);
         let (outcomes, changes, rewrapped) = admitted.map_err(|error| self.unread(error))?;

@@ -107,10 +107,10 @@ fn comparable(tree: Tree, payload: &[u8]) -> &[u8] {
     if tree == Tree::LeadKeys { data_key::without_volume(payload) } else { payload }
 }
 
-fn digest(tree: Tree, (sled_key, payload): &KeyedPayload) -> u128 {
+fn digest(tree: Tree, (tree_key, payload): &KeyedPayload) -> u128 {
     let mut hasher = Sha256::new();
-    hasher.update((sled_key.len() as u64).to_be_bytes());
-    hasher.update(sled_key);
+    hasher.update((tree_key.len() as u64).to_be_bytes());
+    hasher.update(tree_key);
     hasher.update(comparable(tree, payload));
     let digest: [u8; 32] = hasher.finalize().into();
     u128::from_be_bytes(*digest.first_chunk().expect("a digest has 32 bytes"))
@@ -124,7 +124,7 @@ fn first_difference(
     let missing = least_unlike(source, target, tree, "it is missing in the copy")?;
     let added = least_unlike(target, source, tree, "it is in the copy alone")?;
     let least = missing.into_iter().chain(added).min_by(|(one, _), (other, _)| one.cmp(other));
-    Ok(least.map(|(sled_key, how)| Difference { tree, key: const_hex::encode(&sled_key[1..]), how }))
+    Ok(least.map(|(tree_key, how)| Difference { tree, key: const_hex::encode(&tree_key[1..]), how }))
 }
 
 /// The first key of one side that is missing on the other or differs there, and how.
@@ -138,7 +138,7 @@ fn least_unlike(
     let prefix = tree.row().prefix;
     for part in side.parts() {
         let mut records = side.walk(part, Vec::new()).filter(|record| match record {
-            Ok((sled_key, _)) => sled_key.first() == Some(&prefix),
+            Ok((tree_key, _)) => tree_key.first() == Some(&prefix),
             Err(_) => true,
         });
         loop {

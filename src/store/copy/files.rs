@@ -47,15 +47,15 @@ impl FilesSide {
         self.opened.as_mut().expect("it is opened before it is written")
     }
 
-    fn change(&self, (sled_key, payload): KeyedPayload) -> Result<RecordChange, CopyError> {
-        let (tree, key) = tree_of(&sled_key, &self.place())?;
+    fn change(&self, (tree_key, payload): KeyedPayload) -> Result<RecordChange, CopyError> {
+        let (tree, key) = tree_of(&tree_key, &self.place())?;
         let records = &self.opened().records;
         let payload = match tree {
             Tree::LeadKeys => data_key::in_volume(&payload, spans::of_lead(records.volumes(), key)),
             _ => payload,
         };
-        let volume = records.volume_of(&**records, &sled_key)?;
-        Ok(RecordChange { volume, value: Some(framed(&payload)), key: sled_key })
+        let volume = records.volume_of(&**records, &tree_key)?;
+        Ok(RecordChange { volume, value: Some(framed(&payload)), key: tree_key })
     }
 
     /// Whether there are no records, apart from those that are never copied.
@@ -80,8 +80,8 @@ impl CopySide for FilesSide {
     }
 
     fn payloads(&self, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, CopyError> {
-        let payload = |sled_key: &Vec<u8>| {
-            let (tree, key) = tree_of(sled_key, &self.place())?;
+        let payload = |tree_key: &Vec<u8>| {
+            let (tree, key) = tree_of(tree_key, &self.place())?;
             read_clear(&*self.opened().records, tree, key)?.map_err(CopyError::Broken)
         };
         keys.iter().map(payload).collect()
@@ -165,7 +165,7 @@ impl CopySide for FilesSide {
 
     fn write(&mut self, records: Vec<KeyedPayload>, marker: Option<&Marker>) -> Result<(), CopyError> {
         let mut changes = records.into_iter().map(|one| self.change(one)).collect::<Result<Vec<_>, _>>()?;
-        let (key, value) = (Marker::sled_key(), marker.map(Marker::raw));
+        let (key, value) = (Marker::tree_key(), marker.map(Marker::raw));
         changes.push(RecordChange { volume: BASE, key, value });
         self.opened_mut().committer.writer.write_as_is(changes).map_err(StoreError::Disk)?;
         Ok(marker::release(&self.options.path).map_err(|error| io_error(&self.options.path, error))?)

@@ -34,7 +34,7 @@ pub(super) struct Marker {
 
 impl Marker {
     pub(super) fn begins(source: &impl CopySide, keys: &[u8], master: &MasterKey) -> Result<Self, CopyError> {
-        let last = source.payloads(&[Tree::Meta.sled_key(LAST_ARRIVAL)])?;
+        let last = source.payloads(&[Tree::Meta.tree_key(LAST_ARRIVAL)])?;
         let last_arrival = last.into_iter().flatten().map(const_hex::encode).collect();
         let source = const_hex::encode(id_of(keys, master)?);
         let keys = const_hex::encode(Sha256::digest(keys));
@@ -51,13 +51,13 @@ impl Marker {
         framed(&codec::encode_json(self))
     }
 
-    pub(super) fn sled_key() -> Vec<u8> {
-        Tree::Meta.sled_key(KEY)
+    pub(super) fn tree_key() -> Vec<u8> {
+        Tree::Meta.tree_key(KEY)
     }
 }
 
 pub(super) fn of(side: &impl CopySide) -> Result<Option<Marker>, CopyError> {
-    let found = side.payloads(&[Marker::sled_key()])?.into_iter().flatten().next();
+    let found = side.payloads(&[Marker::tree_key()])?.into_iter().flatten().next();
     let place = side.place();
     let unread =
         || CopyError::NotEmpty { target: place, found: "a marker of a copy that cannot be read".to_owned() };
@@ -65,8 +65,8 @@ pub(super) fn of(side: &impl CopySide) -> Result<Option<Marker>, CopyError> {
 }
 
 /// Whether a record belongs to its side only and is not copied.
-pub(super) fn stays(sled_key: &[u8]) -> bool {
-    sled_key == Tree::Meta.sled_key(KEY) || sled_key.starts_with(&Tree::Meta.sled_key(PROBE))
+pub(super) fn stays(tree_key: &[u8]) -> bool {
+    tree_key == Tree::Meta.tree_key(KEY) || tree_key.starts_with(&Tree::Meta.tree_key(PROBE))
 }
 
 /// Marks a directory as an unfinished copy, before anything else is in it.
@@ -87,11 +87,11 @@ pub(crate) fn refuse_claimed(directory: &Path) -> Result<(), StoreError> {
 
 /// Refuses a database with an unfinished copy, without opening it.
 pub(crate) fn refuse_unfinished_in(database: &PostgresSettings) -> Result<(), StoreError> {
-    refuse_if(!DatabaseTables::of(database)?.raw_of(vec![Marker::sled_key()])?.is_empty())
+    refuse_if(!DatabaseTables::of(database)?.raw_of(vec![Marker::tree_key()])?.is_empty())
 }
 
 pub(crate) fn refuse_unfinished(engine: &(impl StorageEngine + ?Sized)) -> Result<(), StoreError> {
-    refuse_if(engine.raw(&Marker::sled_key())?.is_some())
+    refuse_if(engine.raw(&Marker::tree_key())?.is_some())
 }
 
 fn refuse_if(is_unfinished: bool) -> Result<(), StoreError> {

@@ -18,7 +18,7 @@ pub(super) trait CopySide {
 
     /// The records of a part after a key that are to be copied.
     fn walk(&self, part: u32, after: Vec<u8>) -> impl Iterator<Item = Result<KeyedPayload, CopyError>> {
-        let is_copied = |entry: &DiskResult<RawEntry>| !matches!(entry, Ok((sled_key, _)) if stays(sled_key));
+        let is_copied = |entry: &DiskResult<RawEntry>| !matches!(entry, Ok((tree_key, _)) if stays(tree_key));
         let copied = self.entries(part, after).filter(is_copied);
         copied.map(|entry| payload(entry?, &self.place()))
     }
@@ -55,13 +55,13 @@ pub(super) trait CopySide {
     }
 }
 
-pub(super) fn tree_of<'k>(sled_key: &'k [u8], place: &str) -> Result<(Tree, &'k [u8]), CopyError> {
-    let of = Tree::split(sled_key);
-    of.ok_or_else(|| CopyError::Unknown { key: const_hex::encode(sled_key), place: place.to_owned() })
+pub(super) fn tree_of<'k>(tree_key: &'k [u8], place: &str) -> Result<(Tree, &'k [u8]), CopyError> {
+    let of = Tree::split(tree_key);
+    of.ok_or_else(|| CopyError::Unknown { key: const_hex::encode(tree_key), place: place.to_owned() })
 }
 
-pub(super) fn payload((sled_key, raw): RawEntry, place: &str) -> Result<KeyedPayload, CopyError> {
-    let (tree, key) = tree_of(&sled_key, place)?;
+pub(super) fn payload((tree_key, raw): RawEntry, place: &str) -> Result<KeyedPayload, CopyError> {
+    let (tree, key) = tree_of(&tree_key, place)?;
     let payload = unframed(&raw).map_err(|reason| CopyError::Broken(BrokenRecord::new(tree, key, reason)))?;
-    Ok((sled_key, payload.to_vec()))
+    Ok((tree_key, payload.to_vec()))
 }

@@ -16,12 +16,12 @@ const HOUR_MS: u64 = 60 * 60 * 1000;
 
 /// When the volumes begin. The first one begins before all records.
 pub(super) fn planned(source: &impl CopySide, options: &StoreOptions) -> Result<Vec<VolumeStart>, CopyError> {
-    let last = source.payloads(&[Tree::Meta.sled_key(LAST_ARRIVAL)])?.into_iter().flatten().next();
+    let last = source.payloads(&[Tree::Meta.tree_key(LAST_ARRIVAL)])?.into_iter().flatten().next();
     let last_ms = last.and_then(|last| last.try_into().ok()).map_or(0, u64::from_be_bytes) / 1000;
     let mut hours = BTreeMap::<u64, u64>::new();
-    source.sizes(&mut |sled_key, bytes| {
+    source.sizes(&mut |tree_key, bytes| {
         // A record with a time in the future goes to the last volume.
-        if let Some(ms) = written_ms(sled_key).filter(|ms| *ms > 0 && *ms <= last_ms) {
+        if let Some(ms) = written_ms(tree_key).filter(|ms| *ms > 0 && *ms <= last_ms) {
             *hours.entry(ms / HOUR_MS).or_default() += bytes;
         }
     })?;
@@ -51,8 +51,8 @@ pub(super) fn of_lead(volumes: &Volumes, place: &[u8]) -> Number {
 }
 
 /// When a record was written, if its key has the time and it belongs into a volume.
-fn written_ms(sled_key: &[u8]) -> Option<u64> {
-    let (tree, key) = Tree::split(sled_key)?;
+fn written_ms(tree_key: &[u8]) -> Option<u64> {
+    let (tree, key) = Tree::split(tree_key)?;
     match tree.row().kept {
         VolumeSelector::WithLead => uuid_ms(Uuid::from_slice(key.get(..16)?).ok()?),
         _ => tree.time_ms(key),

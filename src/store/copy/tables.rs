@@ -53,7 +53,7 @@ impl CopySide for DatabaseSide {
         match part {
             0 => self.tables.walk(from.max(vec![keys]), keys + 1),
             _ => {
-                let is_other = move |sled_key: &[u8]| sled_key.first() != Some(&keys);
+                let is_other = move |tree_key: &[u8]| tree_key.first() != Some(&keys);
                 let others = self.tables.walk(from, END);
                 Box::new(others.filter(move |entry| entry.as_ref().map_or(true, |(key, _)| is_other(key))))
             }
@@ -129,7 +129,7 @@ impl CopySide for DatabaseSide {
     }
 
     fn prepare(&mut self, keys: &[u8], marker: &Marker, _source: &impl CopySide) -> Result<(), CopyError> {
-        self.tables.make_with(Marker::sled_key(), marker.raw())?;
+        self.tables.make_with(Marker::tree_key(), marker.raw())?;
         Ok(self.tables.put_keys(keys)?)
     }
 
@@ -137,8 +137,8 @@ impl CopySide for DatabaseSide {
         let mut put: Vec<RawEntry> = records.into_iter().map(|(key, value)| (key, framed(&value))).collect();
         let mut removed = Vec::new();
         match marker {
-            Some(marker) => put.push((Marker::sled_key(), marker.raw())),
-            None => removed.push(Marker::sled_key()),
+            Some(marker) => put.push((Marker::tree_key(), marker.raw())),
+            None => removed.push(Marker::tree_key()),
         }
         self.tables.write(put, removed)?;
         // A node that started before the marker was written is visible now; a later one sees the marker.

@@ -51,8 +51,8 @@ impl Database {
 }
 
 impl RawValues for Database {
-    fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
-        let key = sled_key.to_vec();
+    fn raw(&self, tree_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
+        let key = tree_key.to_vec();
         let found = self.client.ask(|connection| async move { connection.row(GET, &[&key]).await });
         let found = found.inspect_err(|failure| self.node.cluster.note_unread(&failure.to_string()));
         Ok(found?.map(|row| row.get(0)))
@@ -69,14 +69,14 @@ impl StorageEngine for Database {
     }
 
     fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> EntryWalk {
-        let prefix = tree.sled_key(prefix);
-        let from = tree.sled_key(start).max(prefix.clone());
+        let prefix = tree.tree_key(prefix);
+        let from = tree.tree_key(start).max(prefix.clone());
         let (client, until) = (Arc::clone(&self.client), end_of(prefix));
         Box::new(Pages::<Vec<u8>> { most: FIRST, ..Pages::between(client, WALK, from, until) })
     }
 
     fn count(&self, tree: Tree, prefix: &[u8]) -> ReadResult<u64> {
-        let from = tree.sled_key(prefix);
+        let from = tree.tree_key(prefix);
         let until = end_of(from.clone());
         let counted = self.client.ask(|connection| async move {
             Ok(connection.one(COUNT, &[&from, &until]).await?.get::<_, i64>(0))

@@ -197,17 +197,17 @@ impl Drop for Transaction<'_> {
 }
 
 impl RawValues for Transaction<'_> {
-    fn raw(&self, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
-        if let Some(found) = self.held.lock().read.get(sled_key) {
+    fn raw(&self, tree_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
+        if let Some(found) = self.held.lock().read.get(tree_key) {
             return Ok(found.clone());
         }
-        let key = sled_key.to_vec();
+        let key = tree_key.to_vec();
         let found: Option<Vec<u8>> = self.ask(|begun| async move {
             let row = begun.connection().row(GET_FOR_UPDATE, &[&vec![key]]).await?;
             let value = row.map(|row| row.get(1));
             Ok((begun, value))
         })?;
-        self.held.lock().read.insert(sled_key.to_vec(), found.clone());
+        self.held.lock().read.insert(tree_key.to_vec(), found.clone());
         Ok(found)
     }
 }
@@ -226,8 +226,8 @@ impl StorageEngine for Transaction<'_> {
     }
 
     fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> EntryWalk {
-        let prefix = tree.sled_key(prefix);
-        let (from, until) = (tree.sled_key(start).max(prefix.clone()), end_of(prefix));
+        let prefix = tree.tree_key(prefix);
+        let (from, until) = (tree.tree_key(start).max(prefix.clone()), end_of(prefix));
         let entries = self.ask(|begun| async move {
             let rows = begun.connection().rows(WALK, &[&from, &until, &i64::MAX]).await?;
             let entries: Vec<RawEntry> = rows.into_iter().map(|row| (row.get(0), row.get(1))).collect();

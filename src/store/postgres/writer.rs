@@ -54,7 +54,7 @@ impl DatabaseWriter {
             begin_keys(self.database.sealing(), commit).map_err(DatabaseFailure::of)?;
         }
         let keys: BTreeSet<_> = commits.iter().flat_map(|commit| wanted(&*self.database, commit)).collect();
-        let arrives = keys.contains(&Tree::Meta.sled_key(LAST_ARRIVAL));
+        let arrives = keys.contains(&Tree::Meta.tree_key(LAST_ARRIVAL));
         let transaction = Transaction::begin(&self.database, keys)?;
         if arrives {
             // The lock keeps other processes from giving out arrivals until this group is written.

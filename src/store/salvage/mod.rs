@@ -288,11 +288,11 @@ impl BegunSalvage {
             let within = volumes.with_base(number);
             let mut removed = Vec::new();
             for entry in records.walk_volume(number, &Bound::Unbounded)? {
-                let (sled_key, _) = entry?;
-                let Some((tree, key)) = Tree::split(&sled_key) else { continue };
+                let (tree_key, _) = entry?;
+                let Some((tree, key)) = Tree::split(&tree_key) else { continue };
                 if records.sealing().read(&within, tree, key)?.is_err() {
                     self.salvaged.note_lost(tree, key);
-                    removed.push(RecordChange { volume: number, key: sled_key, value: None });
+                    removed.push(RecordChange { volume: number, key: tree_key, value: None });
                 }
             }
             self.new.committer.writer.write_as_is(removed).map_err(StoreError::Disk)?;
@@ -310,9 +310,9 @@ impl BegunSalvage {
         for number in self.damaged.clone() {
             let Some(index) = source.index(number, &directory_of(beside, number))? else { continue };
             for met in index.range(Bound::Unbounded) {
-                let (sled_key, _) = met?;
-                if let Some((tree, key)) = Tree::split(&sled_key)
-                    && self.new.records.raw(&sled_key)?.is_none()
+                let (tree_key, _) = met?;
+                if let Some((tree, key)) = Tree::split(&tree_key)
+                    && self.new.records.raw(&tree_key)?.is_none()
                 {
                     self.salvaged.note_lost(tree, key);
                 }
@@ -479,7 +479,7 @@ impl Salvaged {
     }
 
     fn count_lost(&mut self, tree: Tree, key: &[u8]) {
-        if self.counted.insert(tree.sled_key(key)) {
+        if self.counted.insert(tree.tree_key(key)) {
             *self.lost.entry(tree).or_default() += 1;
         }
     }

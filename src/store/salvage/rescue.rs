@@ -182,7 +182,7 @@ impl<'a> Rescue<'a> {
         };
         let Ok(Some(DataKey::Kept(key))) = old.data_key(&**self.old, lead)? else { return Ok(None) };
         let value = Some(framed(&new.kept(lead, &key, volume)));
-        let key = Tree::LeadKeys.sled_key(&new.slots.place(lead));
+        let key = Tree::LeadKeys.tree_key(&new.slots.place(lead));
         let change = RecordChange { volume: BASE, key, value };
         committer.writer.write_as_is(vec![change]).map_err(StoreError::Disk)?;
         Ok(Some(true))

@@ -447,7 +447,7 @@ fn records_that_cannot_be_read_are_counted_in_a_backup() {
     let fill = ["a", "b"].iter().fold(Commit::new(), |commit, key| commit.put(Tree::Templates, key, "text"));
     store.commit_now(fill).unwrap();
     drop(store);
-    tamper(directory.path(), &Tree::Templates.sled_key(b"b"), |raw| raw[6] ^= 1);
+    tamper(directory.path(), &Tree::Templates.tree_key(b"b"), |raw| raw[6] ^= 1);
     let file = super::backup::taken(&inline(&directory), || ());
     let mut scanner = crate::backup::Scanner::new(None);
     scanner.push(&file).unwrap();

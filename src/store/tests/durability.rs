@@ -73,7 +73,7 @@ fn the_last_arrival_is_found_again_when_its_record_is_broken() {
         store.feed(company)
     };
     append(&options);
-    tamper(directory.path(), &Tree::Meta.sled_key(arrival::LAST_ARRIVAL), |raw| raw[7] ^= 1);
+    tamper(directory.path(), &Tree::Meta.tree_key(arrival::LAST_ARRIVAL), |raw| raw[7] ^= 1);
     let arrivals: Vec<u64> = append(&options).iter().map(|key| key.arrival_us).collect();
     assert_eq!(arrivals, [1_000, 1_001]);
 }
@@ -127,7 +127,7 @@ fn a_check_tells_what_an_index_does_not_find_and_the_next_start_finds_it() {
     assert!(store.check().unwrap().is_sound());
     let volume = store.shared.records().volumes().volume(1).unwrap().unwrap();
     for nth in 3..7_u128 {
-        volume.index.remove(&Tree::Leads.sled_key(Uuid::from_u128(nth).as_bytes())).unwrap();
+        volume.index.remove(&Tree::Leads.tree_key(Uuid::from_u128(nth).as_bytes())).unwrap();
     }
     drop(volume);
     drop(store);
@@ -158,7 +158,7 @@ fn a_flipped_byte_is_found_and_the_other_records_are_readable() {
         let directory = directory();
         let fill = ["a", "b", "c"].iter().fold(Commit::new(), |commit, key| commit.put(TREE, key, "lead"));
         inline(&directory).commit_now(fill).unwrap();
-        tamper(directory.path(), &TREE.sled_key(b"b"), |raw| raw[byte] ^= 0x20);
+        tamper(directory.path(), &TREE.tree_key(b"b"), |raw| raw[byte] ^= 0x20);
 
         let store = inline(&directory);
         let broken = BrokenRecord { tree: TREE, key: "62".to_owned(), reason };
@@ -192,7 +192,7 @@ fn a_sound_record_that_does_not_decode_exactly_is_counted_once_and_costs_no_othe
 fn a_broken_record_is_not_absent_and_bars_no_time_window() {
     let directory = directory();
     inline(&directory).commit_now(Commit::new().put(TREE, "key", "a payload of some length")).unwrap();
-    tamper(directory.path(), &TREE.sled_key(b"key"), |raw| raw.truncate(4));
+    tamper(directory.path(), &TREE.tree_key(b"key"), |raw| raw.truncate(4));
 
     let store = inline(&directory);
     let absent = store.commit_now(Commit::new().absent(TREE, "key").put(TREE, "key", "x"));

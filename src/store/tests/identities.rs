@@ -64,7 +64,7 @@ impl Thief {
     fn opens(&self, store: &Store, nth: u8) -> bool {
         let lead = lead(nth);
         let place = store.shared.records().sealing().slots.place(lead);
-        let key = Tree::LeadKeys.sled_key(&place);
+        let key = Tree::LeadKeys.tree_key(&place);
         let places = self.bytes.windows(key.len()).enumerate().filter(|(_, window)| *window == key);
         let frames: BTreeSet<&[u8]> = places
             .filter_map(|(at, _)| self.bytes.get(at + key.len() + 5..at + key.len() + 5 + 68))

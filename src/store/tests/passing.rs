@@ -18,7 +18,7 @@ fn forget_but(store: &Store, wanted: &str) {
 /// The raw value under a key, in a closed store.
 fn raw_record(directory: &Directory, key: &str) -> Vec<u8> {
     let mut found = Vec::new();
-    tamper(directory.path(), &TREE.sled_key(key.as_bytes()), |raw| found = raw.clone());
+    tamper(directory.path(), &TREE.tree_key(key.as_bytes()), |raw| found = raw.clone());
     found
 }
 
@@ -40,7 +40,7 @@ fn what_is_wanted_stays_and_the_old_bytes_of_the_rest_are_opened_by_nothing() {
     assert_eq!(store.payload(TREE, "wanted").as_deref(), Some(CANARY));
     store.commit_now(put("over")).unwrap();
     drop(store);
-    tamper(directory.path(), &TREE.sled_key(b"over"), |raw| *raw = old);
+    tamper(directory.path(), &TREE.tree_key(b"over"), |raw| *raw = old);
 
     let store = inline(&directory);
     assert_eq!(store.payload(TREE, "over"), None, "its key is destroyed");

@@ -253,7 +253,7 @@ fn where_contacts_may_be_lost_the_next_start_indexes_every_lead_again() {
     let store = drill.hourly.open();
     let identity = store.keys(Tree::Identities, []).unwrap().remove(0);
     drop(store);
-    tamper(drill.directory.path(), &Tree::Identities.sled_key(&identity), |raw| raw[20] ^= 1);
+    tamper(drill.directory.path(), &Tree::Identities.tree_key(&identity), |raw| raw[20] ^= 1);
     drill.salvage(None).unwrap();
     let store = drill.salvaged();
     assert_eq!(store.payload(Tree::Followers, &position), None);
@@ -461,7 +461,7 @@ fn a_list_of_which_a_record_is_broken_comes_from_the_backup_or_is_in_doubt() {
         let keys = store.keys(Tree::Suppressions, "_email\0").unwrap();
         keys.into_iter().max().unwrap()
     };
-    tamper(drill.directory.path(), &Tree::Suppressions.sled_key(&lists()), |raw| raw[9] ^= 1);
+    tamper(drill.directory.path(), &Tree::Suppressions.tree_key(&lists()), |raw| raw[9] ^= 1);
     let without = drill.salvage(None).unwrap();
     assert!(matches!(without.doubt, Some(SuppressionDoubt::MayBeLost(_))), "{without:?}");
     assert_eq!(without.lost.get(&Tree::Suppressions), Some(&1));
@@ -475,7 +475,7 @@ fn a_list_of_which_a_record_is_broken_comes_from_the_backup_or_is_in_doubt() {
 #[test]
 fn a_gap_in_the_audit_is_recorded_and_the_chain_goes_on_behind_it() {
     let (drill, _) = of_no_lead();
-    tamper(drill.directory.path(), &Tree::Audit.sled_key(&audit_key(2)), |raw| raw[9] ^= 1);
+    tamper(drill.directory.path(), &Tree::Audit.tree_key(&audit_key(2)), |raw| raw[9] ^= 1);
     let salvaged = drill.salvage(None).unwrap();
     let gap = AuditGap { after: 1, next: 3 };
     assert_eq!((&*salvaged.audit_gaps, salvaged.lost.get(&Tree::Audit)), (&[gap][..], Some(&1)));

@@ -47,7 +47,7 @@ fn holds(raw: &[u8], text: &[u8]) -> bool {
 /// The raw value under a key, in a closed store.
 fn raw_record(directory: &Directory, tree: Tree, key: impl AsRef<[u8]>) -> Vec<u8> {
     let mut found = Vec::new();
-    tamper(directory.path(), &tree.sled_key(key.as_ref()), |raw| found = raw.clone());
+    tamper(directory.path(), &tree.tree_key(key.as_ref()), |raw| found = raw.clone());
     found
 }
 
@@ -111,7 +111,7 @@ fn a_sealed_record_is_nobody_elses_and_stands_nowhere_else() {
     let directory = directory();
     inline(&directory).commit_group(&[about(LEAD), about(OTHER)]);
     let others = raw_record(&directory, Tree::Leads, OTHER);
-    tamper(directory.path(), &Tree::Leads.sled_key(LEAD.as_bytes()), |raw| *raw = others);
+    tamper(directory.path(), &Tree::Leads.tree_key(LEAD.as_bytes()), |raw| *raw = others);
 
     let store = inline(&directory);
     let key = const_hex::encode(LEAD.as_bytes());
@@ -126,7 +126,7 @@ fn a_lead_whose_data_key_is_lost_is_broken_and_not_erased() {
     let directory = directory();
     let slots = slots(&directory);
     inline(&directory).commit_group(&[about(LEAD), about(OTHER)]);
-    let place = Tree::LeadKeys.sled_key(&slots.place(LEAD));
+    let place = Tree::LeadKeys.tree_key(&slots.place(LEAD));
     tamper(directory.path(), &place, |raw| raw[20] ^= 1);
     let reason = |store: &Store| match store.get(Tree::Leads, LEAD) {
         Err(ReadError::Broken(broken)) => broken.reason,
@@ -216,7 +216,7 @@ fn not_even_a_data_key_that_is_dug_up_opens_what_is_erased() {
     let place = slots.place(LEAD);
     let dug_up = raw_record(&directory, Tree::LeadKeys, &place);
     inline(&directory).commit_now(Commit::new().erase(LEAD, 5)).unwrap();
-    tamper(directory.path(), &Tree::LeadKeys.sled_key(&place), |raw| *raw = dug_up);
+    tamper(directory.path(), &Tree::LeadKeys.tree_key(&place), |raw| *raw = dug_up);
     let store = inline(&directory);
     assert!(
         matches!(store.get(Tree::Leads, LEAD), Err(ReadError::Broken(broken)) if broken.reason == Reason::DataKey)
@@ -231,8 +231,8 @@ struct Slow<'a> {
 }
 
 impl raw::RawValues for Slow<'_> {
-    fn raw(&self, sled_key: &[u8]) -> disk::DiskResult<Option<Vec<u8>>> {
-        self.before.take().map_or_else(|| self.now.raw(sled_key), |before| Ok(Some(before)))
+    fn raw(&self, tree_key: &[u8]) -> disk::DiskResult<Option<Vec<u8>>> {
+        self.before.take().map_or_else(|| self.now.raw(tree_key), |before| Ok(Some(before)))
     }
 }
 
@@ -243,7 +243,7 @@ fn a_reader_that_an_erasure_overtakes_reads_again() {
     let store = inline(&directory);
     store.commit_group(&[about(LEAD), about(neighbour(&slots))]);
     let records = &store.shared.records();
-    let before = records.raw(&Tree::LeadKeys.sled_key(&slots.place(LEAD))).unwrap();
+    let before = records.raw(&Tree::LeadKeys.tree_key(&slots.place(LEAD))).unwrap();
     store.commit_now(Commit::new().erase(neighbour(&slots), 5)).unwrap();
     let slow = Slow { before: std::cell::Cell::new(before), now: records };
     let read = records.sealing().data_key(&slow, LEAD).unwrap();

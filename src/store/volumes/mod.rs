@@ -282,14 +282,14 @@ impl Volumes {
         closed.filter_map(open).collect()
     }
 
-    fn raw(&self, number: Number, sled_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
-        self.volume(number)?.map_or(Ok(None), |volume| volume.get(sled_key)?)
+    fn raw(&self, number: Number, tree_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
+        self.volume(number)?.map_or(Ok(None), |volume| volume.get(tree_key)?)
     }
 
     /// The records of a volume, with the base as fallback.
     pub(super) fn with_base(&self, number: Number) -> impl Fn(&[u8]) -> DiskResult<Option<Vec<u8>>> {
-        move |sled_key| match self.raw(number, sled_key)? {
-            None if number != BASE => self.raw(BASE, sled_key),
+        move |tree_key| match self.raw(number, tree_key)? {
+            None if number != BASE => self.raw(BASE, tree_key),
             raw => Ok(raw),
         }
     }
@@ -303,9 +303,9 @@ impl Volumes {
     }
 
     /// Notes the bytes at the place of an unreadable record as damage, in the open volumes.
-    pub(super) fn note_unreadable(&self, sled_key: &[u8]) {
+    pub(super) fn note_unreadable(&self, tree_key: &[u8]) {
         for volume in self.all_open() {
-            let Some(Locator { file, at, length }) = volume.damaged_at(sled_key) else { continue };
+            let Some(Locator { file, at, length }) = volume.damaged_at(tree_key) else { continue };
             let what = DamageKind::Bytes { at, bytes: u64::from(length), between: [None, None] };
             self.damages.note_of(Some(volume.files.volume), volume.files.name(file), what);
         }

@@ -1,8 +1,8 @@
 //! Prefills: a lead's data, stored in one place and read back in another under an unguessable token.
 //!
 //! A prefill lives for minutes and can be read a few times. Each read is durably counted before it is
-//! answered. A prefill is sealed with a key that is [destroyed](Store::forget_passed) soon after its end. On
-//! a shared store the records take the place of memory, and the leader destroys the keys.
+//! answered. A prefill is sealed with a key that is [destroyed](Store::forget_ephemeral) soon after its end.
+//! On a shared store the records take the place of memory, and the leader destroys the keys.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -240,7 +240,7 @@ impl Prefills {
             true => self.store.decode_json(Tree::Prefills, key, payload).is_ok_and(|one| !self.is_over(&one)),
             false => id_at(key, 16).is_some_and(|token| self.may_be_kept(token)),
         };
-        if let Err(failure) = self.store.forget_passed(Tree::Prefills, is_wanted).await {
+        if let Err(failure) = self.store.forget_ephemeral(Tree::Prefills, is_wanted).await {
             self.has_ended.store(true, Ordering::Relaxed);
             error!(%failure, "could not destroy the keys of expired prefills; will retry");
         }

@@ -89,11 +89,11 @@ impl<'a> WriteGroup<'a> {
 
     /// The owner that the commit's sealed records name, and the key that seals them.
     fn about(&mut self, commit: &Commit) -> Result<Option<(Uuid, SealKey)>, GuardError> {
-        if !commit.writes.iter().any(passes) {
+        if !commit.writes.iter().any(is_ephemeral) {
             return Ok(commit.about.zip(self.data_key(commit)?));
         }
-        let passing = self.below.sealing().passing_key().map_err(failed)?;
-        Ok(Some((passing.id, passing.key)))
+        let ephemeral = self.below.sealing().ephemeral_key().map_err(failed)?;
+        Ok(Some((ephemeral.id, ephemeral.key)))
     }
 
     /// The data key of the commit's lead, created if it has none; or why the lead is closed to writes.
@@ -159,8 +159,8 @@ impl<'a> WriteGroup<'a> {
         let sealed = match (tree.row().seal, about) {
             (Seal::Open, _) => return self.put(tree, key, payload),
             (Seal::Own, _) => sealed(Uuid::nil(), &self.own, tree, key, payload),
-            (Seal::Lead | Seal::Passing, Some((owner, with))) => sealed(*owner, with, tree, key, payload),
-            (Seal::Lead | Seal::Passing, None) => unreachable!("a commit without a key was refused before"),
+            (Seal::Lead | Seal::Ephemeral, Some((owner, with))) => sealed(*owner, with, tree, key, payload),
+            (Seal::Lead | Seal::Ephemeral, None) => unreachable!("a commit without a key was refused before"),
         };
         self.put(tree, key, &sealed);
     }
@@ -271,8 +271,8 @@ pub(super) fn begin_slots(sealing: &Sealing, commits: &[Commit]) -> Result<(), S
 
 /// Creates every other key that a commit needs, for a caller that cannot do so while it admits it.
 pub(super) fn begin_keys(sealing: &Sealing, commit: &Commit) -> Result<(), SealingError> {
-    if commit.writes.iter().any(passes) {
-        sealing.passing_key()?;
+    if commit.writes.iter().any(is_ephemeral) {
+        sealing.ephemeral_key()?;
     }
     for write in &commit.writes {
         if let CommitWrite::Identify { company, at_ms, look_back_ms, .. } = write {
@@ -323,7 +323,7 @@ fn within_limits(commit: &Commit) -> CommitResult {
             _ if tree.row().seal == Seal::Lead && commit.about.is_none() && !removes => {
                 format!("a record of tree `{name}` needs a commit of a lead")
             }
-            _ if commit.about.is_some() && passes(write) => {
+            _ if commit.about.is_some() && is_ephemeral(write) => {
                 format!("a record of tree `{name}` cannot be in a commit of a lead")
             }
             _ if length > VALUE_LIMIT => {
@@ -337,7 +337,7 @@ fn within_limits(commit: &Commit) -> CommitResult {
 }
 
 /// Whether it writes a record sealed with an ephemeral key.
-fn passes(write: &CommitWrite) -> bool {
+fn is_ephemeral(write: &CommitWrite) -> bool {
     let CommitWrite::Put { tree, .. } = write else { return false };
-    tree.row().seal == Seal::Passing
+    tree.row().seal == Seal::Ephemeral
 }

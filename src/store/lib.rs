@@ -107,7 +107,7 @@ mod nodes;
 mod open;
 mod options;
 mod owner;
-mod passing;
+mod ephemeral;
 mod postgres;
 mod progress;
 mod queue;

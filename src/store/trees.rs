@@ -15,7 +15,7 @@ pub enum Seal {
     /// With the data key of the lead they are about: personal data.
     Lead,
     /// With an ephemeral key (`sealing::key_ring`): personal data kept for some minutes.
-    Passing,
+    Ephemeral,
 }
 
 /// Selects the volume of a record.
@@ -130,7 +130,7 @@ trees! { 41:
     /// time of its destruction; the volume of the lead (u32), with a database its time in s.
     LeadKeys: b'j' "lead_keys" Open Base;
     /// Prefills. Key: company uuid, prefill token. Value: data of a lead, expiry, remaining reads (JSON).
-    Prefills: b'3' "prefills" Passing Base;
+    Prefills: b'3' "prefills" Ephemeral Base;
     /// Reports of approval probability. Key: company uuid, report uuid. Value: whether it is a test, and the
     /// report (JSON).
     LoanReports: b'A' "loan_reports" Own Base;
@@ -275,6 +275,6 @@ mod tests {
                 Tree::Ranking
             ]
         );
-        assert_eq!(sealed(Seal::Passing), [Tree::Prefills]);
+        assert_eq!(sealed(Seal::Ephemeral), [Tree::Prefills]);
     }
 }

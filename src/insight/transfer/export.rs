@@ -65,7 +65,7 @@ pub fn export(
 
 fn is_told(row: &TreeRow, personal_data: bool) -> bool {
     let apart = matches!(row.tree, Tree::LeadKeys | Tree::Identities | Tree::Repeats | Tree::Followers);
-    !apart && row.seal != Seal::Passing && (row.seal == Seal::Open || personal_data)
+    !apart && row.seal != Seal::Ephemeral && (row.seal == Seal::Open || personal_data)
 }
 
 fn json(line: &impl Serialize) -> String {

@@ -146,7 +146,7 @@ impl RecordImport {
         }
         let lead = match tree.row().seal {
             Seal::Lead => Some(self.lead(tree, &key, &payload)?),
-            Seal::Open | Seal::Own | Seal::Passing => None,
+            Seal::Open | Seal::Own | Seal::Ephemeral => None,
         };
         let commit = lead.into_iter().fold(Commit::new(), Commit::about);
         let commit = if tree == Tree::Leads { self.identified(commit, &payload)? } else { commit };

@@ -99,7 +99,7 @@ fn filled(options: &StoreOptions) -> (Uuid, Uuid) {
         let (lead, table) = (lead(number), offerd_base::ids::timed_at(MARCH_MS + number * DAY_MS + 1));
         let company = Uuid::from_u128(7);
         let mut commit = Commit::new().about(lead);
-        for row in TREES.iter().filter(|row| row.seal != Seal::Passing && row.tree != Tree::LeadKeys) {
+        for row in TREES.iter().filter(|row| row.seal != Seal::Ephemeral && row.tree != Tree::LeadKeys) {
             commit = match row.kept {
                 _ if Tree::FEEDS.contains(&row.tree) => commit.append(row.tree, company, [number as u8; 9]),
                 VolumeSelector::WithLead => {

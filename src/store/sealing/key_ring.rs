@@ -52,7 +52,7 @@ pub(crate) struct KeyRing {
     wrapping: Vec<Vec<WrappingKey>>,
     pub(crate) identities: Vec<IdentityKey>,
     /// Keys of ephemeral records, oldest first: the last key seals, earlier ones are about to be destroyed.
-    passing: Vec<EphemeralKey>,
+    ephemeral: Vec<EphemeralKey>,
 }
 
 impl KeyRing {
@@ -61,7 +61,7 @@ impl KeyRing {
         let blinding = SealKey::random();
         let (own, slots) = (SealKey::random(), Slots::keyed(&blinding));
         let wrapping = (0..SLOTS).map(|_| slot()).collect();
-        Self { own, slots, blinding, wrapping, identities: Vec::new(), passing: Vec::new() }
+        Self { own, slots, blinding, wrapping, identities: Vec::new(), ephemeral: Vec::new() }
     }
 
     pub(crate) fn current(&self, slot: u16) -> &WrappingKey {
@@ -124,25 +124,25 @@ impl KeyRing {
     }
 
     /// The key of ephemeral records with this id; without an id, the one that seals.
-    pub(crate) fn passing(&self, id: Option<Uuid>) -> Option<&EphemeralKey> {
+    pub(crate) fn ephemeral(&self, id: Option<Uuid>) -> Option<&EphemeralKey> {
         match id {
-            Some(id) => self.passing.iter().find(|key| key.id == id),
-            None => self.passing.last(),
+            Some(id) => self.ephemeral.iter().find(|key| key.id == id),
+            None => self.ephemeral.last(),
         }
     }
 
     /// Begins a key of ephemeral records, which seals from now on.
-    pub(crate) fn begin_passing(&mut self) {
-        self.passing.push(EphemeralKey { id: offerd_base::ids::random(), key: SealKey::random() });
+    pub(crate) fn begin_ephemeral(&mut self) {
+        self.ephemeral.push(EphemeralKey { id: offerd_base::ids::random(), key: SealKey::random() });
     }
 
     /// Destroys every key of ephemeral records except the one that seals.
-    pub(crate) fn forget_passing(&mut self) {
-        self.passing.drain(..self.passing.len().saturating_sub(1));
+    pub(crate) fn forget_ephemeral(&mut self) {
+        self.ephemeral.drain(..self.ephemeral.len().saturating_sub(1));
     }
 
-    pub(crate) fn without_passing(&self) -> Self {
-        Self { passing: Vec::new(), ..self.clone() }
+    pub(crate) fn without_ephemeral(&self) -> Self {
+        Self { ephemeral: Vec::new(), ..self.clone() }
     }
 
     fn next_identity_id(&self) -> u64 {
@@ -153,7 +153,7 @@ impl KeyRing {
         let entries: usize = self.wrapping.iter().map(Vec::len).sum();
         // Allocated once: a reallocation would leave a copy of the keys in memory.
         let identities = self.identities.len();
-        let timed = identities * identity_key::ENTRY + self.passing.len() * EPHEMERAL_ENTRY;
+        let timed = identities * identity_key::ENTRY + self.ephemeral.len() * EPHEMERAL_ENTRY;
         let length = 2 * KEY_LEN + 4 + entries * ENTRY + 4 + timed;
         let mut bytes = Zeroizing::new(Vec::with_capacity(length));
         bytes.extend_from_slice(self.own.bytes());
@@ -170,7 +170,7 @@ impl KeyRing {
         }
         bytes.extend_from_slice(&count(identities));
         self.identities.iter().for_each(|key| key.push(&mut bytes));
-        self.passing.iter().for_each(|key| key.push(&mut bytes));
+        self.ephemeral.iter().for_each(|key| key.push(&mut bytes));
         bytes
     }
 
@@ -178,13 +178,13 @@ impl KeyRing {
         let (own, rest) = bytes.split_at_checked(KEY_LEN)?;
         let (blinding, rest) = rest.split_at_checked(KEY_LEN)?;
         let (wrapping, rest) = counted(rest, ENTRY)?;
-        let (identities, passing) = counted(rest, identity_key::ENTRY)?;
+        let (identities, ephemeral) = counted(rest, identity_key::ENTRY)?;
         let blinding = SealKey::of_bytes(blinding)?;
         let identities =
             identities.chunks(identity_key::ENTRY).map(IdentityKey::parse).collect::<Option<_>>()?;
-        let passing = passing.chunks(EPHEMERAL_ENTRY).map(EphemeralKey::parse).collect::<Option<_>>()?;
+        let ephemeral = ephemeral.chunks(EPHEMERAL_ENTRY).map(EphemeralKey::parse).collect::<Option<_>>()?;
         let (own, wrapping) = (SealKey::of_bytes(own)?, read_wrapping(wrapping)?);
-        Some(Self { own, slots: Slots::keyed(&blinding), blinding, wrapping, identities, passing })
+        Some(Self { own, slots: Slots::keyed(&blinding), blinding, wrapping, identities, ephemeral })
     }
 }
 

@@ -151,7 +151,7 @@ impl Sealing {
         match seal {
             Seal::Own => return Ok(opened(&self.ring.read().own)),
             // A destroyed key means that the record is gone, as with an erased lead.
-            Seal::Passing => return Ok(self.passing(owner).map_or(Ok(None), |with| opened(&with.key))),
+            Seal::Ephemeral => return Ok(self.ephemeral(owner).map_or(Ok(None), |with| opened(&with.key))),
             Seal::Open | Seal::Lead => {}
         }
         if let Some((_, data_key)) = last.as_ref().filter(|(of, _)| *of == owner) {
@@ -240,22 +240,22 @@ impl Sealing {
         self.found(|ring| ring.identities.iter().find(is_it).map(|key| key.key.clone()))
     }
 
-    fn passing(&self, id: Uuid) -> Option<EphemeralKey> {
-        self.found(|ring| ring.passing(Some(id)).cloned())
+    fn ephemeral(&self, id: Uuid) -> Option<EphemeralKey> {
+        self.found(|ring| ring.ephemeral(Some(id)).cloned())
     }
 
-    pub(super) fn has_passing(&self) -> bool {
-        self.ring.read().passing(None).is_some()
+    pub(super) fn has_ephemeral(&self) -> bool {
+        self.ring.read().ephemeral(None).is_some()
     }
 
     /// The current key of ephemeral records; begun if needed. The key is durable.
-    pub(super) fn passing_key(&self) -> Result<EphemeralKey, SealingError> {
-        self.found_or_begun(|ring| ring.passing(None).cloned(), KeyRing::begin_passing)
+    pub(super) fn ephemeral_key(&self) -> Result<EphemeralKey, SealingError> {
+        self.found_or_begun(|ring| ring.ephemeral(None).cloned(), KeyRing::begin_ephemeral)
     }
 
-    pub(super) fn begin_passing(&self) -> Result<EphemeralKey, SealingError> {
-        self.change(KeyRing::begin_passing)?;
-        Ok(self.ring.read().passing(None).expect("it was just begun").clone())
+    pub(super) fn begin_ephemeral(&self) -> Result<EphemeralKey, SealingError> {
+        self.change(KeyRing::begin_ephemeral)?;
+        Ok(self.ring.read().ephemeral(None).expect("it was just begun").clone())
     }
 
     /// Adds a new wrapping key to each slot, in memory and in the file; at most one write for all slots.
@@ -349,7 +349,7 @@ impl Sealing {
 
     /// The file of the keys, sealed by `master`. Leaves out the keys of ephemeral records.
     pub(super) fn key_file_text(&self, master: &MasterKey) -> Vec<u8> {
-        key_text::text(master, &self.ring.read().without_passing())
+        key_text::text(master, &self.ring.read().without_ephemeral())
     }
 
     pub(super) fn own(&self) -> SealKey {

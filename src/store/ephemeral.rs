@@ -15,20 +15,20 @@ use crate::{Commit, CommitError, ReadResult, Seal, Store, Tree, unless_broken};
 const AT_ONCE: usize = 64;
 
 impl Store {
-    /// Destroys the keys of the records in an [ephemeral](Seal::Passing) tree, except those that `is_wanted`
-    /// keeps by their key and payload. Once this returns, no copy of the disk made from now on reveals the
-    /// others. A retry after an error resumes.
-    pub async fn forget_passed(
+    /// Destroys the keys of the records in an [ephemeral](Seal::Ephemeral) tree, except those that
+    /// `is_wanted` keeps by their key and payload. Once this returns, no copy of the disk made from now on
+    /// reveals the others. A retry after an error resumes.
+    pub async fn forget_ephemeral(
         &self,
         tree: Tree,
         is_wanted: impl Fn(&[u8], &[u8]) -> bool,
     ) -> Result<(), RetentionError> {
-        debug_assert_eq!(tree.row().seal, Seal::Passing, "others have no passing key");
+        debug_assert_eq!(tree.row().seal, Seal::Ephemeral, "others have no ephemeral key");
         let sealing = self.shared.engine.sealing();
-        if !sealing.has_passing() && self.keys(tree, [])?.is_empty() {
+        if !sealing.has_ephemeral() && self.keys(tree, [])?.is_empty() {
             return Ok(());
         }
-        let fresh = sealing.begin_passing()?.id;
+        let fresh = sealing.begin_ephemeral()?.id;
         // Once this barrier is answered, all writes sealed with earlier keys are applied.
         self.commit(Commit::new()).await?;
         for keys in self.keys(tree, [])?.chunks(AT_ONCE) {
@@ -37,7 +37,7 @@ impl Store {
             // A concurrent change was sealed with the fresh key.
             self.commit_all(commits, |failure| matches!(failure, CommitError::Guard { .. })).await?;
         }
-        Ok(sealing.change(KeyRing::forget_passing)?)
+        Ok(sealing.change(KeyRing::forget_ephemeral)?)
     }
 
     /// A commit that reseals a wanted record or removes it; `None` if it has the fresh key already.

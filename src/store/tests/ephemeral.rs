@@ -11,7 +11,7 @@ fn put(key: &str) -> Commit {
 }
 
 fn forget_but(store: &Store, wanted: &str) {
-    let forgotten = store.forget_passed(TREE, |key, _| key == wanted.as_bytes()).now_or_never();
+    let forgotten = store.forget_ephemeral(TREE, |key, _| key == wanted.as_bytes()).now_or_never();
     forgotten.expect("an inline store has done it at once").unwrap();
 }
 
@@ -53,7 +53,7 @@ fn a_kill_in_the_middle_loses_nothing_that_is_wanted_and_the_next_time_finishes_
     let directory = directory();
     let store = inline(&directory);
     store.commit_now(put("before")).unwrap();
-    store.shared.records().sealing().begin_passing().unwrap();
+    store.shared.records().sealing().begin_ephemeral().unwrap();
     store.commit_now(put("after")).unwrap();
     let store = killed(store, &directory);
     for key in ["before", "after"] {
@@ -70,7 +70,7 @@ fn a_store_that_nothing_passes_through_has_no_key_for_it() {
     let directory = directory();
     let store = inline(&directory);
     forget_but(&store, "");
-    assert!(!store.shared.records().sealing().has_passing());
+    assert!(!store.shared.records().sealing().has_ephemeral());
 }
 
 #[test]

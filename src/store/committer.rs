@@ -79,13 +79,13 @@ impl<W: GroupWriter + ?Sized> Committer<W> {
         }
     }
 
-    pub(super) fn tidy(&mut self) {
+    pub(super) fn compact_some(&mut self) {
         if self.latch.failure().is_some() {
             return;
         }
-        let tidied = self.writer.tidy();
+        let compacted = self.writer.compact_some();
         self.stalls.done();
-        if let Err(fault) = tidied {
+        if let Err(fault) = compacted {
             self.failed(&fault);
         }
     }
@@ -94,7 +94,7 @@ impl<W: GroupWriter + ?Sized> Committer<W> {
         self.writer.end();
         match self.latch.failure() {
             Some(failure) => Err(failure.reason.clone()),
-            None => self.writer.settle(),
+            None => self.writer.flush_for_close(),
         }
     }
 }

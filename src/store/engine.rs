@@ -116,8 +116,8 @@ pub(super) trait GroupWriter: Send {
     /// Tries to make the engine writable again; `false` if it still is not.
     fn renew(&mut self) -> Result<bool, WriteFault>;
 
-    /// Does a share of the maintenance between groups.
-    fn tidy(&mut self) -> Result<(), WriteFault> {
+    /// Compacts some records between groups.
+    fn compact_some(&mut self) -> Result<(), WriteFault> {
         Ok(())
     }
 
@@ -125,7 +125,7 @@ pub(super) trait GroupWriter: Send {
     fn end(&mut self);
 
     /// Makes a store that has not failed quick to open.
-    fn settle(&mut self) -> Result<(), String> {
+    fn flush_for_close(&mut self) -> Result<(), String> {
         Ok(())
     }
 }

@@ -82,7 +82,7 @@ impl CommitQueue {
             Self::Inline(committer) => asker.answer(match committer.lock().as_mut() {
                 Some(committer) => {
                     let outcome = committer.execute(&[commit]).pop().unwrap_or(Err(CommitError::Closed));
-                    committer.tidy();
+                    committer.compact_some();
                     metrics::histogram!(STORE_COMMIT_SECONDS).record(queued.elapsed());
                     outcome
                 }
@@ -164,7 +164,7 @@ fn run(
             replies.add(asker, outcome);
         }
         replies.send();
-        committer.tidy();
+        committer.compact_some();
     }
     metrics::gauge!(STORE_QUEUE_DEPTH).set(0.0);
     committer.finish()

@@ -23,20 +23,20 @@ pub(super) struct FilesWriter {
     /// Time that the journal and the key file took for the last group.
     disk_took: Duration,
     /// Whether the length of the last volume needs a check.
-    grown: bool,
-    /// The file of the base that is being compacted, and the position in it.
-    emptied: (u32, u64),
+    length_unchecked: bool,
+    /// The file of the base that is being compacted, and the position in it; `None` if damage prevents it.
+    compaction: (u32, Option<u64>),
 }
 
 /// Bytes of a file that are compacted between two groups.
-const EMPTIED_AT_ONCE: u64 = 256 * 1024;
+const COMPACTED_AT_ONCE: u64 = 256 * 1024;
 
 impl FilesWriter {
     pub(super) fn new(records: Arc<StoredRecords>, journal: Journal, arrivals: Arrivals) -> Self {
         let checkpoints = Checkpoints { records: Arc::clone(&records), thread: None };
         let stalls = Arc::clone(records.stalls());
-        let (disk_took, emptied) = (Duration::ZERO, (0, HEADING));
-        Self { records, journal, checkpoints, arrivals, stalls, disk_took, grown: true, emptied }
+        let (disk_took, compaction) = (Duration::ZERO, (0, Some(HEADING)));
+        Self { records, journal, checkpoints, arrivals, stalls, disk_took, length_unchecked: true, compaction }
     }
 
     /// Writes raw records, bypassing the rules of commits.
@@ -53,7 +53,7 @@ impl FilesWriter {
         let begins = VolumeStart { span_ms, use_ms: self.arrivals.now_ms() };
         self.stalls.step(WriterStep::Begin);
         volumes.add(number, begins).map_err(|DiskError(reason)| WriteFault::Mendable(reason))?;
-        self.grown = false;
+        self.length_unchecked = false;
         Ok(())
     }
 
@@ -63,7 +63,7 @@ impl FilesWriter {
         let Some((_, begins)) = volumes.last() else { return false };
         let age_ms = self.arrivals.now_ms().saturating_sub(begins.use_ms);
         let StoreOptions { volume_bytes, volume_age, .. } = volumes.options;
-        let is_large = std::mem::take(&mut self.grown) && volumes.last_bytes() >= volume_bytes;
+        let is_large = std::mem::take(&mut self.length_unchecked) && volumes.last_bytes() >= volume_bytes;
         is_large || u128::from(age_ms) >= volume_age.as_millis()
     }
 
@@ -79,7 +79,7 @@ impl FilesWriter {
         if self.journal.is_full() {
             self.stalls.step(WriterStep::Roll);
             let full = self.journal.roll(&volumes.positions())?;
-            self.grown = true;
+            self.length_unchecked = true;
             self.checkpoints.take(full).map_err(WriteFault::ForGood)?;
         }
         if volumes.is_base_file_full() {
@@ -148,17 +148,17 @@ impl engine::GroupWriter for FilesWriter {
     }
 
     /// Compacts the oldest file of the base, a part at a time, if most of it is dead records.
-    fn tidy(&mut self) -> Result<(), WriteFault> {
-        let Some(file) = self.records.volumes().base_file_to_empty() else { return Ok(()) };
-        let (number, from) = match self.emptied {
-            (number, u64::MAX) if number == file.number => return Ok(()),
-            (number, at) if number == file.number => (number, at),
+    fn compact_some(&mut self) -> Result<(), WriteFault> {
+        let Some(file) = self.records.volumes().base_file_to_compact() else { return Ok(()) };
+        let (number, from) = match self.compaction {
+            (number, None) if number == file.number => return Ok(()),
+            (number, Some(at)) if number == file.number => (number, at),
             _ => (file.number, HEADING),
         };
         self.stalls.step(WriterStep::Read);
         let mut walk = file.walk(from);
         let mut live = Vec::new();
-        while walk.at - from < EMPTIED_AT_ONCE
+        while walk.at - from < COMPACTED_AT_ONCE
             && let Some(met) = walk.next()
         {
             match met {
@@ -170,19 +170,19 @@ impl engine::GroupWriter for FilesWriter {
                 Ok(WalkItem::Entry(_)) => {}
                 // Damaged bytes may have been live: the file stays, for reports and salvage.
                 Ok(WalkItem::Damage { .. }) | Err(_) => {
-                    self.emptied = (number, u64::MAX);
+                    self.compaction = (number, None);
                     return Ok(());
                 }
             }
         }
-        self.emptied = (number, walk.at);
-        let is_empty = walk.at >= file.len();
+        self.compaction = (number, Some(walk.at));
+        let is_done = walk.at >= file.len();
         if !live.is_empty() {
             self.record(live)?;
         }
-        if is_empty {
+        if is_done {
             self.stalls.step(WriterStep::Begin);
-            self.records.volumes().emptied(number)?;
+            self.records.volumes().remove_base_file(number)?;
         }
         Ok(())
     }
@@ -193,7 +193,7 @@ impl engine::GroupWriter for FilesWriter {
 
     /// Makes everything durable, so that a start replays nothing and rebuilds no index.
     fn settle(&mut self) -> Result<(), String> {
-        let settled = self.records.volumes().settle().and_then(|()| self.journal.clear());
-        settled.map_err(|error| error.to_string())
+        let flushed = self.records.volumes().flush_for_close().and_then(|()| self.journal.clear());
+        flushed.map_err(|error| error.to_string())
     }
 }

@@ -378,9 +378,9 @@ fn a_file_of_the_base_that_is_damaged_is_not_emptied_and_removed() {
             store.commit_now(commit).unwrap();
         }
     };
-    let tidy = |store: &Store| {
+    let compact = |store: &Store| {
         let CommitQueue::Inline(writer) = &store.shared.queue else { panic!("not an inline store") };
-        (0..200).for_each(|_| writer.lock().as_mut().expect("open").tidy());
+        (0..200).for_each(|_| writer.lock().as_mut().expect("open").compact_some());
     };
     let store = Store::open_inline_with(&options).unwrap();
     store.commit_now(Commit::new().put(Tree::Templates, "old", [1; 900])).unwrap();
@@ -393,14 +393,14 @@ fn a_file_of_the_base_that_is_damaged_is_not_emptied_and_removed() {
     fs::write(&first, &bytes).unwrap();
     let store = Store::open_inline_with(&options).unwrap();
     fill(&store, 60);
-    tidy(&store);
+    compact(&store);
     assert!(first.exists() && !store.check().unwrap().is_sound());
     drop(store);
 
     bytes[place] ^= 1;
     fs::write(&first, &bytes).unwrap();
     let store = Store::open_inline_with(&options).unwrap();
-    tidy(&store);
+    compact(&store);
     assert!(!first.exists(), "a sound one is");
     assert_eq!(store.payload(Tree::Templates, "old"), Some(vec![1; 900]));
 }

@@ -16,7 +16,7 @@
 //! lead's uuid. The [journal](super::journal) makes commits to several volumes atomic.
 //!
 //! The base has no time span. When more than half of its files is dead records, the oldest file is compacted
-//! and [removed](Volumes::emptied): its live records are written again at the end.
+//! and [removed](Volumes::remove_base_file): its live records are written again at the end.
 
 mod compare;
 pub(super) mod files;
@@ -356,10 +356,10 @@ impl Volumes {
             }
             std::mem::replace(place, Arc::clone(&fresh))
         };
-        let settled = closed.opened.get().map_or(Ok(()), |volume| volume.settle());
+        let flushed = closed.opened.get().map_or(Ok(()), |volume| volume.flush_for_close());
         drop(closed);
         drop(opening);
-        Ok(settled?)
+        Ok(flushed?)
     }
 
     /// Appends changes, each to its volume; after an error, none. Makes nothing durable or
@@ -407,7 +407,7 @@ impl Volumes {
     }
 
     /// The oldest file of the base, if most of the base is dead records.
-    pub(super) fn base_file_to_empty(&self) -> Option<Arc<RecordFile>> {
+    pub(super) fn base_file_to_compact(&self) -> Option<Arc<RecordFile>> {
         let mut files = self.base.files.all();
         let dead = self.base.files.bytes().saturating_sub(self.base.index.live_bytes());
         let is_worth_it = dead > self.base.index.live_bytes().max(2 * self.base_file_bytes());
@@ -417,7 +417,7 @@ impl Volumes {
     }
 
     /// Removes a file of the base without live records. Once this returns, it does not come back.
-    pub(super) fn emptied(&self, file: u32) -> io::Result<()> {
+    pub(super) fn remove_base_file(&self, file: u32) -> io::Result<()> {
         let path = self.base.files.take_out(file);
         self.write_manifest()?;
         let name = self.base.files.name(file);
@@ -448,10 +448,10 @@ impl Volumes {
     }
 
     /// Makes everything durable, with the final lengths in the manifest. No write may follow.
-    pub(super) fn settle(&self) -> io::Result<()> {
+    pub(super) fn flush_for_close(&self) -> io::Result<()> {
         self.make_durable()?;
         self.note_journal(false)?;
-        self.all_open().iter().try_for_each(|volume| volume.settle())
+        self.all_open().iter().try_for_each(|volume| volume.flush_for_close())
     }
 
     fn all_open(&self) -> Vec<Arc<Volume>> {

@@ -22,7 +22,7 @@ pub(crate) struct Volume {
     pub(crate) index: VolumeIndex,
     pub(super) used: AtomicBool,
     /// Whether all indexed records survive a power cut and no write follows.
-    settled: AtomicBool,
+    flushed: AtomicBool,
     /// Whether the index may miss records of the files: such an index is not kept.
     distrusted: AtomicBool,
     /// Whether the index was built while files were damaged, and is not kept: the damaged part may come back.
@@ -46,12 +46,12 @@ impl Volume {
                 (index, damages.cost_records_of(files.volume))
             }
         };
-        let (settled, distrusted) = Default::default();
+        let (flushed, distrusted) = Default::default();
         let last = files.last();
         let found_until = Mutex::new((last.number, last.len()));
         let unread = UnreadableFiles::new(damages.clone());
         let used = AtomicBool::new(true);
-        let opened = Self { files, index, used, settled, distrusted, partial, found_until, unread };
+        let opened = Self { files, index, used, flushed, distrusted, partial, found_until, unread };
         if damages.are_unreadable(opened.files.volume) {
             // The index may have been built without the unreadable part.
             opened.distrust();
@@ -120,16 +120,16 @@ impl Volume {
     }
 
     /// Once this returns, all writes survive a power cut, none may follow, and a reopen keeps the index.
-    pub(crate) fn settle(&self) -> io::Result<()> {
+    pub(crate) fn flush_for_close(&self) -> io::Result<()> {
         self.files.sync()?;
-        self.settled.store(true, Ordering::Release);
+        self.flushed.store(true, Ordering::Release);
         Ok(())
     }
 }
 
 impl Drop for Volume {
     fn drop(&mut self) {
-        if !self.settled.load(Ordering::Acquire) || self.is_distrusted() || self.partial {
+        if !self.flushed.load(Ordering::Acquire) || self.is_distrusted() || self.partial {
             return;
         }
         if let Err(error) = self.index.close() {

@@ -1,6 +1,6 @@
 //! A group: the commits that one wake-up of the writer makes durable together.
 //!
-//! Commits are admitted in order. A guard sees the stored records overlaid with the writes of earlier commits
+//! Commits are staged in order. A guard sees the stored records overlaid with the writes of earlier commits
 //! in the group, so the outcome is as if each had been written alone; a refused commit leaves no trace.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -52,10 +52,11 @@ impl<'a> WriteGroup<'a> {
         Self { below, own: below.sealing().own(), writes: BTreeMap::new(), rewrapped: BTreeSet::new() }
     }
 
-    fn admit(&mut self, commit: &Commit, arrivals: &mut Arrivals) -> Result<(), GuardError> {
+    /// Checks the guards of a commit, and adds its writes.
+    fn stage(&mut self, commit: &Commit, arrivals: &mut Arrivals) -> Result<(), GuardError> {
         within_limits(commit)?;
         for (index, guard) in commit.guards.iter().enumerate() {
-            self.check(index, guard)?;
+            self.check_guard(index, guard)?;
         }
         if let Some(rewrap) = &commit.rewrap {
             self.rewrap(rewrap)?;
@@ -173,7 +174,7 @@ impl<'a> WriteGroup<'a> {
         self.writes.insert(tree.tree_key(key), None);
     }
 
-    fn check(&self, index: usize, guard: &CommitGuard) -> Result<(), GuardError> {
+    fn check_guard(&self, index: usize, guard: &CommitGuard) -> Result<(), GuardError> {
         let (tree, key, holds) = match guard {
             CommitGuard::Unknown { company, identity, since_ms } => {
                 let known = self.known(*company, identity, *since_ms)?;
@@ -229,8 +230,8 @@ impl<'a> WriteGroup<'a> {
     }
 }
 
-/// Admits a group's commits. Returns their outcomes, the changes in key order, and the resealed slots.
-pub(super) fn admitted(
+/// Stages a group's commits. Returns their outcomes, the changes in key order, and the resealed slots.
+pub(super) fn stage_all(
     below: &dyn StorageEngine,
     commits: &[Commit],
     arrivals: &mut Arrivals,
@@ -238,12 +239,12 @@ pub(super) fn admitted(
 ) -> DiskResult<(Vec<CommitResult>, Vec<RecordChange>, BTreeSet<u16>)> {
     let last_arrival_us = arrivals.last_us;
     let mut group = WriteGroup::over(below);
-    let admit = |commit| match group.admit(commit, arrivals) {
+    let stage = |commit| match group.stage(commit, arrivals) {
         Ok(()) => Ok(Ok(())),
         Err(GuardError::Commit(refusal)) => Ok(Err(refusal)),
         Err(GuardError::Disk(error)) => Err(error),
     };
-    let outcomes = commits.iter().map(admit).collect::<DiskResult<_>>()?;
+    let outcomes = commits.iter().map(stage).collect::<DiskResult<_>>()?;
     if arrivals.last_us > last_arrival_us {
         group.put(Tree::Meta, LAST_ARRIVAL, &arrivals.last_us.to_be_bytes());
     }
@@ -269,7 +270,7 @@ pub(super) fn begin_slots(sealing: &Sealing, commits: &[Commit]) -> Result<(), S
     sealing.renew(&rewraps.map(|rewrap| rewrap.slot(sealing)).collect())
 }
 
-/// Creates every other key that a commit needs, for a caller that cannot do so while it admits it.
+/// Creates every other key that a commit needs, for a caller that cannot do so while it stages it.
 pub(super) fn begin_keys(sealing: &Sealing, commit: &Commit) -> Result<(), SealingError> {
     if commit.writes.iter().any(is_ephemeral) {
         sealing.ephemeral_key()?;
@@ -303,7 +304,7 @@ pub(super) fn wanted(engine: &dyn StorageEngine, commit: &Commit) -> Vec<Vec<u8>
     wanted
 }
 
-/// Refuses writes that cannot be stored as records, before any of the commit is admitted.
+/// Refuses writes that cannot be stored as records, before any of the commit is staged.
 fn within_limits(commit: &Commit) -> CommitResult {
     for write in &commit.writes {
         let (tree, length) = match write {

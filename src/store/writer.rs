@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::checkpoint::Checkpoints;
 use super::engine::{self, StorageEngine, WriteFault, count};
-use super::group::{WriteGroup, admitted, begin_slots};
+use super::group::{WriteGroup, begin_slots, stage_all};
 use super::journal::Journal;
 use super::record_file::{FileEntry, HEADING, WalkItem};
 use super::records::StoredRecords;
@@ -35,8 +35,8 @@ impl FilesWriter {
     pub(super) fn new(records: Arc<StoredRecords>, journal: Journal, arrivals: Arrivals) -> Self {
         let checkpoints = Checkpoints { records: Arc::clone(&records), thread: None };
         let stalls = Arc::clone(records.stalls());
-        let (disk_took, compaction) = (Duration::ZERO, (0, Some(HEADING)));
-        Self { records, journal, checkpoints, arrivals, stalls, disk_took, length_unchecked: true, compaction }
+        let (disk_took, length_unchecked, compaction) = (Duration::ZERO, true, (0, Some(HEADING)));
+        Self { records, journal, checkpoints, arrivals, stalls, disk_took, length_unchecked, compaction }
     }
 
     /// Writes raw records, bypassing the rules of commits.
@@ -68,8 +68,8 @@ impl FilesWriter {
     }
 
     /// The fault for a failed read before anything was written. A failed index has set the latch itself.
-    fn unread(&self, DiskError(reason): DiskError) -> WriteFault {
-        if self.records.latch().is_lost() { WriteFault::ForGood(reason) } else { WriteFault::Unreadable(reason) }
+    fn unread(&self, DiskError(why): DiskError) -> WriteFault {
+        if self.records.latch().is_lost() { WriteFault::ForGood(why) } else { WriteFault::Unreadable(why) }
     }
 
     /// Writes the journal first, then the record files: visible records are durable.
@@ -103,8 +103,8 @@ impl engine::GroupWriter for FilesWriter {
         begin_slots(self.records.sealing(), commits)
             .map_err(|error| WriteFault::Unreadable(error.to_string()))?;
         let place = |group: &WriteGroup<'_>, key: &[u8]| self.records.volume_of(group, key);
-        let admitted = admitted(&*self.records, commits, &mut self.arrivals, place);
-        let (outcomes, changes, rewrapped) = admitted.map_err(|error| self.unread(error))?;
+        let staged = stage_all(&*self.records, commits, &mut self.arrivals, place);
+        let (outcomes, changes, rewrapped) = staged.map_err(|error| self.unread(error))?;
         if !changes.is_empty() {
             count(&changes);
             self.record(changes)?;
@@ -192,7 +192,7 @@ impl engine::GroupWriter for FilesWriter {
     }
 
     /// Makes everything durable, so that a start replays nothing and rebuilds no index.
-    fn settle(&mut self) -> Result<(), String> {
+    fn flush_for_close(&mut self) -> Result<(), String> {
         let flushed = self.records.volumes().flush_for_close().and_then(|()| self.journal.clear());
         flushed.map_err(|error| error.to_string())
     }

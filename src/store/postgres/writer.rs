@@ -8,7 +8,7 @@ use super::client::{DatabaseFailure, DatabaseResult};
 use super::database::Database;
 use super::transaction::Transaction;
 use crate::engine::{self, StorageEngine, WriteFault, all_failed, count};
-use crate::group::{admitted, begin_keys, begin_slots, wanted};
+use crate::group::{begin_keys, begin_slots, stage_all, wanted};
 use crate::sealing::Sealing;
 use crate::stall::{Stalls, WriterStep};
 use crate::topics::topics_of;
@@ -62,8 +62,8 @@ impl DatabaseWriter {
             self.arrivals.last_us = self.arrivals.last_us.max(last_us);
         }
         self.database.note_time(self.arrivals.now_s());
-        let admitted = admitted(&transaction, commits, &mut self.arrivals, |_, _| Ok(BASE));
-        let (outcomes, changes, rewrapped) = admitted.map_err(|error| transaction.why(error))?;
+        let staged = stage_all(&transaction, commits, &mut self.arrivals, |_, _| Ok(BASE));
+        let (outcomes, changes, rewrapped) = staged.map_err(|error| transaction.why(error))?;
         let topics = topics_of(&changes);
         count(&changes);
         transaction.commit(changes)?;

@@ -19,7 +19,7 @@ use offerd_insight::reports::Reports;
 use offerd_model::BaseUrl;
 use offerd_outbound::postbacks::Subscriptions;
 use offerd_partners::Book;
-use offerd_store::left_alone;
+use offerd_store::suppression_key_file;
 use offerd_web::{AnswerBody, InProcess};
 
 /// Answers the commands of this process.
@@ -45,7 +45,7 @@ impl StoppedAdmin {
 fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> AdminState {
     let run_file = RunFile { admin_key, ..RunFile::default() };
     let base_url = BaseUrl::from(settings.api.base_url.clone().unwrap_or_default());
-    let key_file = left_alone::key_file(settings.store.suppression_key_file.as_deref(), &settings.store.path);
+    let key_file = suppression_key_file(settings.store.suppression_key_file.as_deref(), &settings.store.path);
     let (clients, rules) = (PartnerClients::new(settings.wire), MatchingRules::from(&settings));
     // Faults of these files are reported by the commands that need them, and do not stop others.
     let subscriptions = Subscriptions::load(&settings.postbacks).ok();

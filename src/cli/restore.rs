@@ -5,8 +5,8 @@ use super::prelude::*;
 use offerd_model::Timestamp;
 use offerd_store::backup::{BackupFault, BackupSummary, Restore, RestoreError, Scanner, for_each_piece};
 use offerd_store::beside::StagingError;
-use offerd_store::left_alone::key_file;
 use offerd_store::sealing::GIVE;
+use offerd_store::suppression_key_file;
 
 /// `offerd restore`.
 #[derive(Debug, Args)]
@@ -92,7 +92,7 @@ fn restore(
         Ok(())
     })?;
     let placed = settings.store.suppression_key_file.as_deref();
-    let has_key = [into, &settings.store.path].iter().any(|store| key_file(placed, store).exists());
+    let has_key = [into, &settings.store.path].iter().any(|at| suppression_key_file(placed, at).exists());
     let (summary, report, doubt) = restore.finish_to_use(has_key).map_err(why)?;
     told("backup.restore", &operator());
     for record in &report.broken {

@@ -443,7 +443,7 @@ fn engine(
     let called_back_at = settings.integrations.base_url.clone().unwrap_or_else(|| integrations.url());
     let told = |faults: Vec<Fault>| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
     let clients = PartnerClients::new(settings.wire).opened(&book).map_err(told)?;
-    let key_file = left_alone::key_file(settings.store.suppression_key_file.as_deref(), &settings.store.path);
+    let key_file = offerd_store::suppression_key_file(settings.store.suppression_key_file.as_deref(), &settings.store.path);
     let holders = Tokens::of(records.store.clone()).holders();
     let rankings = Rankings::of(records.clone(), settings.ranking.clone()).map_err(|why| why.to_string())?;
     let suppressions = Suppressions::of(&records.store, key_file);

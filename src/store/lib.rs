@@ -26,6 +26,9 @@
 //! The journal and the record files: append-only, checksummed, and synced before anything relies on them. The
 //! `manifest` lists the files that must exist. Everything sled writes can be rebuilt.
 //!
+//! Volume 0, the *base*, holds keys, tokens, users and records without a time; each other volume holds the
+//! records of a span of time.
+//!
 //! A disk that stops answering is detected within [`StoreOptions::stall_after`] (`stall`).
 //! [`disk_wait`](Store::disk_wait) measures how long commits wait for the disk.
 //!
@@ -45,25 +48,24 @@
 //! back. A store of another [`FORMAT`] is refused before anything is written.
 //!
 //! # Layers
-//! A file uses only files in the rows below it or to its left; it imports the words through the crate's root:
+//! A file or folder uses only those in the rows below it or to its left. `lib.rs` uses every row; only the
+//! rows `registry` and `by Store` use its `Store`. `testing`, for tests, is above all.
 //!
 //! ```text
-//! registry   entities  tokens  partner_keys  pauses  suppressions  users  audit  identities
-//!            kept for callers, through a Store, as any caller would
-//! ────────── Store ─────────────────────── the engines, from here down
-//! sharing    nodes
-//!            the processes that share a store, on either engine
-//! care       expiry  retention  check  scrub  beside  backup  salvage  copy
+//! salvaging  backup  salvage
+//! registry   the folder: kept for callers, through a Store, as any caller would
+//! by Store   nodes  retention  expiry  ephemeral
+//! care       check  scrub  beside  copy
 //! start      recovery  open
 //!            postgres, the other engine, stands beside the rows from start to volumes
 //! writing    checkpoint  writer
-//! reading    write_observer  records
-//! volumes    owner  lock  index  volumes
-//! surface    group  scan  completion_queue  queue  committer  engine  cluster  topics
+//! reading    records
+//! volumes    index  volumes
+//! surface    topics  engine  scan  group  committer  completion_queue  queue  record_locks
 //!            shared by both engines, from here down
-//! files      record_file  tally  journal  manifest  raw  sealing  stall  user  error
-//! words      codec  disk  clock  arrival_clock  arrival  space  options  health  trees  volume_number
-//!            frame  changes  commit  damage  damages  broken  progress
+//! files      record_file  tally  journal  space  manifest  raw  sealing  error  options  owner  lock
+//! words      codec  disk  clock  health  stall  user  cluster  progress  volume_number  arrival_clock
+//!            arrival  frame  trees  broken  commit  changes  write_observer  damage  damages
 //! ```
 //!
 //! # Deliberately absent
@@ -91,6 +93,7 @@ mod damage;
 mod damages;
 mod disk;
 mod engine;
+mod ephemeral;
 mod error;
 mod expiry;
 mod frame;
@@ -107,7 +110,6 @@ mod nodes;
 mod open;
 mod options;
 mod owner;
-mod ephemeral;
 mod postgres;
 mod progress;
 mod queue;
@@ -169,7 +171,7 @@ pub use self::health::StoreHealth;
 pub use self::index::wait_closed;
 pub use self::journal::START_BYTES;
 pub use self::manifest::FORMAT;
-pub use self::options::StoreOptions;
+pub use self::options::{StoreOptions, suppression_key_file};
 pub use self::postgres::DatabaseFigures;
 pub use self::progress::{PhaseProgress, ProgressCallback};
 pub use self::record_locks::RecordLock;

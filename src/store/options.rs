@@ -1,12 +1,11 @@
 //! Options for opening a store.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::arrival_clock::ClockLimits;
 use super::clock::Clock;
 use super::disk::SyncFault;
-use super::registry::left_alone::key_file;
 use super::space::SpaceFault;
 use offerd_base::config::{PostgresSettings, StoreSettings};
 
@@ -88,10 +87,17 @@ impl StoreOptions {
     }
 }
 
+/// The file of the key of opt-outs: as placed by the operator, or else beside the store.
+pub fn suppression_key_file(placed: Option<&Path>, store: &Path) -> PathBuf {
+    let mut name = store.file_name().unwrap_or_default().to_owned();
+    name.push(".suppression-key");
+    placed.map_or_else(|| store.with_file_name(name), Path::to_owned)
+}
+
 impl From<&StoreSettings> for StoreOptions {
     fn from(settings: &StoreSettings) -> Self {
         let StoreSettings { path, master_key_file, queue, group, cache_bytes, .. } = settings.clone();
-        let suppression_key = key_file(settings.suppression_key_file.as_deref(), &path);
+        let suppression_key = suppression_key_file(settings.suppression_key_file.as_deref(), &path);
         let StoreSettings { clock_jump: jump, clock_hold: hold, clock_gap: gap, .. } = *settings;
         Self {
             database: settings.database().cloned(),

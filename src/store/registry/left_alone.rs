@@ -4,14 +4,14 @@
 //! file outside of store and backup. While that key is missing, no partner is asked about anyone.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use chrono::DateTime;
 use ring::hmac;
 
 use super::suppressions::{NotAdded, SuppressionList, SuppressionLists};
 use crate::sealing::{MasterKeyError, kept_beside};
-use crate::{CommitError, MasterKey, ReadResult, Store};
+use crate::{CommitError, MasterKey, ReadResult, Store, suppression_key_file};
 use offerd_model::{SuppressionDigest, SuppressionKind};
 
 /// The name of the list on the command line.
@@ -31,13 +31,6 @@ pub(crate) const SALVAGED: &str = "_salvaged";
 pub(crate) const NEW_STORE: i64 = i64::MIN;
 
 const CHECKED: &[u8] = b"offerd suppression key";
-
-/// The file of the key: as placed by the operator, or else beside the store.
-pub fn key_file(placed: Option<&Path>, store: &Path) -> PathBuf {
-    let mut name = store.file_name().unwrap_or_default().to_owned();
-    name.push(".suppression-key");
-    placed.map_or_else(|| store.with_file_name(name), Path::to_owned)
-}
 
 /// The opt-outs of a store.
 #[derive(Debug, Default)]
@@ -245,7 +238,7 @@ pub async fn leave_alone(
 /// Creates the key, unless another process has done so meanwhile; the key made here is then discarded.
 async fn begin(lists: &SuppressionLists, store: &Path, file: &Path) -> Result<(), OptOutError> {
     let is_made_here = !file.exists();
-    let kept = || match file == key_file(None, store) {
+    let kept = || match file == suppression_key_file(None, store) {
         true => kept_beside(store, file.to_owned(), "store.suppression_key_file").map(drop),
         false => Ok(()),
     };
@@ -333,7 +326,7 @@ mod tests {
     async fn who_asked_is_known_by_the_key_alone_and_without_it_the_list_is_locked() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(StoreOptions::new(directory.path().join("data"))).unwrap();
-        let file = key_file(None, &directory.path().join("data"));
+        let file = suppression_key_file(None, &directory.path().join("data"));
         let (asked, other) = ([7; 32], [8; 32]);
         assert!(matches!(OptOuts::read(&store, &file), Ok(OptOuts::Nobody)));
         leave_alone(&store, &file, SuppressionKind::Email, &[asked]).await.unwrap();

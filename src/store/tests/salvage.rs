@@ -325,7 +325,7 @@ fn the_keys_of_another_store_are_not_taken_from_its_backup() {
 fn of_no_lead() -> (Drill, PathBuf) {
     let drill = drill();
     let store = drill.hourly.open();
-    let key = left_alone::key_file(None, drill.directory.path());
+    let key = crate::suppression_key_file(None, drill.directory.path());
     block_on(left_alone::leave_alone(&store, &key, SuppressionKind::Email, &[ASKED])).unwrap();
     let put = |tree, key: &str| store.commit_now(Commit::new().put(tree, key, "kept")).unwrap();
     put(Tree::Users, "ada");

@@ -10,7 +10,7 @@ use offerd_store::{Commit, CommitError, ReadError, Store};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum New {
-    /// A token of a company (a supply partner).
+    /// A token of a company.
     Company(NewToken),
     /// A key of a partner institution.
     Partner(NewPartnerKey),

@@ -1,4 +1,4 @@
-//! Why a lead has the offers that it has, for its supply partner (ours; not in the specification).
+//! Why a lead has the offers that it has, for its company (ours; not in the specification).
 
 use uuid::Uuid;
 

@@ -75,7 +75,7 @@ trees! { 41:
     /// ms (u64); with a database under a key with the place of the writing process, also each process's
     /// marker of the last prefill it ended, and the progress of retention.
     Meta: b'm' "meta" Open Base;
-    /// Supply partners. Key: company uuid. Value: company.
+    /// Companies, which submit leads. Key: company uuid. Value: company.
     Companies: b'c' "companies" Open Base;
     /// Hashed access tokens. Key: sha-256 of the token. Value: id, company uuid, kind, test.
     Tokens: b't' "tokens" Open Base;

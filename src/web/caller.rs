@@ -30,7 +30,7 @@ pub enum Scope {
 /// An authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Principal {
-    /// A supply partner, by its token.
+    /// A company, by its token.
     Company(Caller),
     /// A partner institution, by its key.
     Partner(Arc<str>),
@@ -49,7 +49,7 @@ impl Principal {
 /// The company behind a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// The supply partner; it sees only its own records.
+    /// The company; it sees only its own records.
     pub company: Uuid,
     /// The company's name, for logs and the console.
     pub company_name: Arc<str>,

@@ -212,7 +212,7 @@ impl ReportRecord {
     }
 }
 
-/// The supply partner's earnings in cents: as reported, or else by the partner file's payout for the step.
+/// The company's earnings in cents: as reported, or else by the partner file's payout for the step.
 fn payout_cents(event: &PartnerEvent, about: &Attribution, amount: Option<f64>) -> f64 {
     if about.lead.test {
         return 0.0;

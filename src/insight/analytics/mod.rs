@@ -1,4 +1,4 @@
-//! The change feeds that supply partners read, page by page.
+//! The change feeds that companies read, page by page.
 //!
 //! Each of the three [feeds](Feed) is an append-only log per company, ordered by arrival. A page starts at an
 //! [`ArrivalTime`] that the client gives and ends where its [`PageWindow`] closes, no later than the minimum

@@ -12,7 +12,7 @@ use offerd_model::{
 };
 
 record! { plain
-    /// A supply partner, which posts leads. JSON, by uuid.
+    /// A company, which submits leads. JSON, by uuid.
     #[derive(Eq)]
     CompanyRecord {
         /// Its id.
@@ -130,7 +130,7 @@ pub struct HappeningDetails {
     pub payout_cents: Option<f64>,
 }
 
-/// What the supply partner earned with a lead; test leads earn nothing.
+/// What the company earned with a lead; test leads earn nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PayoutRecord {
     /// Its id. A reversal has the id of the payout that it reverses.

@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::due_queue::DueDeliveries;
 use super::ledger::{PostbackLedger, TakenDeliveries, tried_after};
-use super::outbox::Outbox;
 use super::record::{AttemptResult, EventPosition, LastAttempts, PostbackDelivery, RecordKind};
 use super::sender::{self, Sent};
 use super::subscription::Subscription;
@@ -32,20 +32,20 @@ struct FollowerState {
     ledger: PostbackLedger,
     endpoint: Endpoint,
     tried: Mutex<Option<LastAttempts>>,
-    outbox: Mutex<Outbox>,
-    /// Signals new deliveries in the outbox.
+    due: Mutex<DueDeliveries>,
+    /// Signals new deliveries in the queue.
     filled: Notify,
 }
 
 pub(super) struct Follower {
     shared: Arc<FollowerState>,
     queueing: Queueing,
-    attempts: FuturesUnordered<BoxFuture<'static, (EventPosition, Settled)>>,
-    held_until: Option<Instant>,
+    attempts: FuturesUnordered<BoxFuture<'static, (EventPosition, AttemptEnd)>>,
+    paused_until: Option<Instant>,
 }
 
-/// The delivery to send again after an attempt, if any, and a pause before anything else is sent.
-type Settled = (Option<PostbackDelivery>, Option<Duration>);
+/// The end of an attempt: the delivery to send again, if any, and a pause before anything else is sent.
+type AttemptEnd = (Option<PostbackDelivery>, Option<Duration>);
 
 impl Follower {
     pub(super) async fn of(
@@ -61,19 +61,19 @@ impl Follower {
         let reads = store.clone();
         let read = blocking(move || {
             let ledger = PostbackLedger::of(&reads, &subscription);
-            let mut outbox = Outbox::default();
+            let mut due = DueDeliveries::default();
             for (place, delivery) in ledger.deliveries(RecordKind::Outstanding)? {
-                outbox.add(place, delivery);
+                due.add(place, delivery);
             }
-            Ok::<_, CommitError>((ledger.tried(), ledger, outbox))
+            Ok::<_, CommitError>((ledger.tried(), ledger, due))
         });
         let read = read.await.map_err(|error| error.to_string())?;
-        let (tried, ledger, outbox) = read.map_err(|error| error.to_string())?;
-        let (tried, outbox) = (Mutex::new(tried), Mutex::new(outbox));
+        let (tried, ledger, due) = read.map_err(|error| error.to_string())?;
+        let (tried, due) = (Mutex::new(tried), Mutex::new(due));
         let (settings, filled) = (settings.clone(), Notify::new());
-        let shared = FollowerState { settings, ledger, endpoint, tried, outbox, filled };
+        let shared = FollowerState { settings, ledger, endpoint, tried, due, filled };
         let attempts = FuturesUnordered::new();
-        Ok(Self { shared: Arc::new(shared), queueing, attempts, held_until: None })
+        Ok(Self { shared: Arc::new(shared), queueing, attempts, paused_until: None })
     }
 
     pub(super) async fn run(self) {
@@ -90,7 +90,7 @@ impl Follower {
             self.begin_attempts();
             let next_turn = self.next_turn();
             tokio::select! {
-                Some((place, settled)) = self.attempts.next() => self.settle(place, settled),
+                Some((place, end)) = self.attempts.next() => self.end_attempt(place, end),
                 () = shared.filled.notified() => {}
                 () = sleep_until(next_turn) => {}
             }
@@ -99,10 +99,10 @@ impl Follower {
 
     /// Starts due attempts, up to the concurrency limit; one at a time while new work is queueing.
     fn begin_attempts(&mut self) {
-        if self.held_until.is_some_and(|until| Instant::now() < until) {
+        if self.paused_until.is_some_and(|until| Instant::now() < until) {
             return;
         }
-        self.held_until = None;
+        self.paused_until = None;
         while self.attempts.len() < self.most()
             && let Some((place, delivery)) = self.shared.next()
         {
@@ -115,21 +115,21 @@ impl Follower {
         if (self.queueing)() > BUSY { 1 } else { self.shared.settings.concurrency }
     }
 
-    fn settle(&mut self, place: EventPosition, (again, pause): Settled) {
-        let mut outbox = self.shared.outbox.lock();
+    fn end_attempt(&mut self, place: EventPosition, (again, pause): AttemptEnd) {
+        let mut due = self.shared.due.lock();
         match again {
-            Some(delivery) => outbox.again(place, delivery),
-            None => outbox.done(place),
+            Some(delivery) => due.again(place, delivery),
+            None => due.done(place),
         }
-        self.held_until = self.held_until.max(pause.map(|pause| Instant::now() + pause));
+        self.paused_until = self.paused_until.max(pause.map(|pause| Instant::now() + pause));
     }
 
     fn next_turn(&self) -> Instant {
         let latest = Instant::now() + LOOK_AGAIN;
-        if let Some(until) = self.held_until {
+        if let Some(until) = self.paused_until {
             return until.min(latest);
         }
-        let due_ms = self.shared.outbox.lock().due_ms().filter(|_| self.attempts.len() < self.most());
+        let due_ms = self.shared.due.lock().due_ms().filter(|_| self.attempts.len() < self.most());
         let wait_ms = due_ms.map(|due_ms| (due_ms - self.shared.ledger.store.now_ms()).max(1));
         wait_ms.map_or(latest, |ms| latest.min(Instant::now() + Duration::from_millis(ms.unsigned_abs())))
     }
@@ -149,63 +149,64 @@ impl Projection for Intake {
 
 impl FollowerState {
     fn next(&self) -> Option<(EventPosition, PostbackDelivery)> {
-        self.outbox.lock().next(self.ledger.store.now_ms())
+        self.due.lock().next(self.ledger.store.now_ms())
     }
 
     /// Takes in arrived events if there is room; returns whether there may be more.
     async fn take_in(self: &Arc<Self>) -> Result<bool, CommitError> {
-        let room = self.settings.outstanding.saturating_sub(self.outbox.lock().len());
+        let room = self.settings.outstanding.saturating_sub(self.due.lock().len());
         if room == 0 {
             return Ok(false);
         }
         let shared = Arc::clone(self);
         let Some(until_us) = blocking(move || shared.ledger.news()).await?? else { return Ok(false) };
+        // A barrier: once it is acknowledged, all events up to `until_us` are readable.
         self.ledger.store.commit(Commit::new()).await?;
         let shared = Arc::clone(self);
         let taken = blocking(move || shared.ledger.take(until_us, room)).await??;
         let Some(TakenDeliveries { commit, deliveries, more }) = taken else { return Ok(false) };
         self.ledger.store.commit(commit).await?;
-        deliveries.into_iter().for_each(|(place, delivery)| self.outbox.lock().add(place, delivery));
+        deliveries.into_iter().for_each(|(place, delivery)| self.due.lock().add(place, delivery));
         self.filled.notify_one();
         Ok(more)
     }
 
     fn measure(&self) {
-        let outbox = self.outbox.lock();
+        let due = self.due.lock();
         let now_ms = self.ledger.store.now_ms();
-        let lag_ms = outbox.oldest_ms().map_or(0, |oldest_ms| (now_ms - oldest_ms).max(0));
+        let lag_ms = due.oldest_ms().map_or(0, |oldest_ms| (now_ms - oldest_ms).max(0));
         let name = &self.ledger.subscription.name;
         gauge!(POSTBACK_LAG, "subscription" => name.clone()).set(lag_ms as f64 / 1000.0);
-        gauge!(POSTBACKS_OUTSTANDING, "subscription" => name.clone()).set(outbox.len() as f64);
+        gauge!(POSTBACKS_OUTSTANDING, "subscription" => name.clone()).set(due.len() as f64);
     }
 
-    async fn attempt(self: Arc<Self>, place: EventPosition, delivery: PostbackDelivery) -> Settled {
+    async fn attempt(self: Arc<Self>, place: EventPosition, delivery: PostbackDelivery) -> AttemptEnd {
         let shared = Arc::clone(&self);
         let found = blocking(move || shared.ledger.find(place)).await;
         let subscription = &self.ledger.subscription;
-        let held = |delivery| (Some(delivery), Some(self.settings.first_backoff));
+        let retry = |delivery| (Some(delivery), Some(self.settings.first_backoff));
         // The event may exist; retry once the disk can be read again.
-        let Ok(Ok(found)) = found else { return held(delivery) };
+        let Ok(Ok(found)) = found else { return retry(delivery) };
         let call = found.and_then(|(message, tags)| subscription.call(&message, tags.as_ref()));
         let Some(call) = call else {
-            self.written("gone", || self.ledger.settled(place, None, None)).await;
+            self.write("gone", || self.ledger.record_attempt(place, None, None)).await;
             return (None, None);
         };
         let now_ms = || self.ledger.store.now_ms();
         let sent = sender::send(&self.endpoint, call, subscription.timeout, now_ms).await;
         let age_ms = u128::from((sent.ended.at_ms - delivery.taken_ms).max(0).unsigned_abs());
         let is_last = age_ms >= subscription.give_up_after.as_millis();
-        if sent.held_back && !is_last {
-            return held(delivery);
+        if sent.is_unsent && !is_last {
+            return retry(delivery);
         }
         self.end(place, delivery, sent, is_last).await
     }
 
-    async fn end(&self, place: EventPosition, delivery: PostbackDelivery, sent: Sent, last: bool) -> Settled {
+    async fn end(&self, at: EventPosition, delivery: PostbackDelivery, sent: Sent, last: bool) -> AttemptEnd {
         let Sent { ended, retry_after, .. } = sent;
         let tried = Some(self.note(ended.clone()));
         if ended.is_good() {
-            self.written("ok", || self.ledger.settled(place, None, tried.as_ref())).await;
+            self.write("ok", || self.ledger.record_attempt(at, None, tried.as_ref())).await;
             return (None, None);
         }
         let attempts = delivery.attempts + 1;
@@ -216,7 +217,7 @@ impl FollowerState {
             true => (RecordKind::Dead, "dead"),
             false => (RecordKind::Outstanding, "failed"),
         };
-        self.written(result, || self.ledger.settled(place, Some((what, &later)), tried.as_ref())).await;
+        self.write(result, || self.ledger.record_attempt(at, Some((what, &later)), tried.as_ref())).await;
         let pause = retry_after.map(|wait| wait.min(self.settings.longest_backoff));
         if last { (None, None) } else { (Some(later), pause) }
     }
@@ -228,7 +229,7 @@ impl FollowerState {
     }
 
     /// Retries a write until it succeeds or the store is closed. Counts the result.
-    async fn written(&self, result: &'static str, commit: impl Fn() -> Commit) {
+    async fn write(&self, result: &'static str, commit: impl Fn() -> Commit) {
         while let Err(error) = self.ledger.store.commit(commit()).await
             && error != CommitError::Closed
         {

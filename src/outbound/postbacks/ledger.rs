@@ -171,7 +171,7 @@ impl PostbackLedger {
     }
 
     /// The commit after an attempt, with its result and what becomes of the delivery.
-    pub(super) fn settled(
+    pub(super) fn record_attempt(
         &self,
         place: EventPosition,
         kept: Option<(RecordKind, &PostbackDelivery)>,

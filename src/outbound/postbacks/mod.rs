@@ -7,7 +7,7 @@
 //! 2. Each subscription has a task (`follower`) on the single thread of the `keeper`. It follows the feed of
 //!    lead events (`ledger`): one commit adds the arrived events to the outstanding deliveries, up to a
 //!    limit, and moves the cursor.
-//! 3. The `outbox` decides which delivery is due: the oldest of each lead, so its events arrive in order.
+//! 3. The `due_queue` decides which delivery is due: the oldest of each lead, so its events arrive in order.
 //! 4. A `message` is built from the event in the newer form of the feed, signed or filled in
 //!    (`url_template`), and sent over the [wire](offerd_wire) (`sender`).
 //! 5. A 2xx answer removes the delivery. Anything else is retried with [backoff](crate::outbox::Backoff).
@@ -19,11 +19,11 @@
 mod beginning;
 mod check;
 mod dead_letters;
+mod due_queue;
 mod follower;
 mod keeper;
 mod ledger;
 mod message;
-mod outbox;
 mod record;
 mod sender;
 mod subscription;

@@ -23,7 +23,7 @@ pub(super) struct Sent {
     /// The pause that the receiver asks for.
     pub retry_after: Option<Duration>,
     /// Whether nothing was sent because the breaker is open.
-    pub held_back: bool,
+    pub is_unsent: bool,
 }
 
 pub(super) fn open(wire: &Wire, of: &Subscription, settings: &PostbackSettings) -> Result<Endpoint, String> {
@@ -54,7 +54,7 @@ pub(super) async fn send(endpoint: &Endpoint, call: Call, timeout: Duration, now
     Sent {
         ended: AttemptResult { at_ms: now(), status, cause },
         retry_after: answer.and_then(|answer| retry_after(&answer.headers, Utc::now())),
-        held_back: error == Some(&CallError::BreakerOpen),
+        is_unsent: error == Some(&CallError::BreakerOpen),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The outbox: decides which delivery is due, of each lead only the oldest. Pure: the caller passes the time.
+//! The queue of due deliveries: decides which is next, per lead the oldest. Pure: the caller passes the time.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::record::{EventPosition, PostbackDelivery};
 
 #[derive(Debug, Default)]
-pub(super) struct Outbox {
+pub(super) struct DueDeliveries {
     deliveries: BTreeMap<EventPosition, PostbackDelivery>,
     by_lead: HashMap<Uuid, BTreeSet<EventPosition>>,
     /// The oldest delivery of each lead without one in progress, by due time.
@@ -15,7 +15,7 @@ pub(super) struct Outbox {
     under_way: HashSet<Uuid>,
 }
 
-impl Outbox {
+impl DueDeliveries {
     /// Adds a delivery. A requeued one may be older than others of its lead.
     pub(super) fn add(&mut self, place: EventPosition, delivery: PostbackDelivery) {
         let lead = delivery.lead;
@@ -107,33 +107,33 @@ mod tests {
 
     #[test]
     fn a_lead_waits_for_its_oldest_and_no_other_lead_does() {
-        let mut outbox = Outbox::default();
-        outbox.add(place(1), delivery(7, 0));
-        outbox.add(place(2), delivery(7, 0));
-        outbox.add(place(3), delivery(8, 0));
-        assert_eq!(outbox.next(0).unwrap().0, place(1));
-        assert_eq!(outbox.next(0).unwrap().0, place(3));
-        assert!(outbox.next(0).is_none(), "the second of a lead waits for the first");
-        outbox.again(place(1), delivery(7, 50));
-        assert!(outbox.next(49).is_none());
-        assert_eq!((outbox.due_ms(), outbox.next(50).unwrap().0), (Some(50), place(1)));
-        outbox.done(place(1));
-        assert_eq!(outbox.next(50).unwrap().0, place(2));
+        let mut due = DueDeliveries::default();
+        due.add(place(1), delivery(7, 0));
+        due.add(place(2), delivery(7, 0));
+        due.add(place(3), delivery(8, 0));
+        assert_eq!(due.next(0).unwrap().0, place(1));
+        assert_eq!(due.next(0).unwrap().0, place(3));
+        assert!(due.next(0).is_none(), "the second of a lead waits for the first");
+        due.again(place(1), delivery(7, 50));
+        assert!(due.next(49).is_none());
+        assert_eq!((due.due_ms(), due.next(50).unwrap().0), (Some(50), place(1)));
+        due.done(place(1));
+        assert_eq!(due.next(50).unwrap().0, place(2));
     }
 
     #[test]
     fn what_is_put_back_goes_before_what_is_younger() {
-        let mut outbox = Outbox::default();
-        outbox.add(place(2), delivery(7, 0));
-        outbox.add(place(3), delivery(7, 0));
-        assert_eq!(outbox.next(0).unwrap().0, place(2));
-        outbox.add(place(1), delivery(7, 0));
-        assert!(outbox.next(0).is_none(), "one at a time");
-        outbox.done(place(2));
-        assert_eq!(outbox.next(0).unwrap().0, place(1));
-        outbox.done(place(1));
-        assert_eq!(outbox.next(0).unwrap().0, place(3));
-        assert_eq!(outbox.len(), 1);
+        let mut due = DueDeliveries::default();
+        due.add(place(2), delivery(7, 0));
+        due.add(place(3), delivery(7, 0));
+        assert_eq!(due.next(0).unwrap().0, place(2));
+        due.add(place(1), delivery(7, 0));
+        assert!(due.next(0).is_none(), "one at a time");
+        due.done(place(2));
+        assert_eq!(due.next(0).unwrap().0, place(1));
+        due.done(place(1));
+        assert_eq!(due.next(0).unwrap().0, place(3));
+        assert_eq!(due.len(), 1);
     }
 
     proptest! {
@@ -143,27 +143,27 @@ mod tests {
             leads in prop::collection::vec(0..4_u128, 1..40),
             ends in prop::collection::vec(prop::bool::ANY, 0..200),
         ) {
-            let mut outbox = Outbox::default();
+            let mut due = DueDeliveries::default();
             for (nth, lead) in leads.iter().enumerate() {
-                outbox.add(place(nth as u64), delivery(*lead, 0));
+                due.add(place(nth as u64), delivery(*lead, 0));
             }
             let (mut ends, mut now_ms) = (ends.into_iter(), 0);
             let mut told: BTreeMap<Uuid, Vec<EventPosition>> = BTreeMap::new();
-            while outbox.len() > 0 {
+            while due.len() > 0 {
                 let mut under_way = Vec::new();
-                while under_way.len() < 3 && let Some(next) = outbox.next(now_ms) {
+                while under_way.len() < 3 && let Some(next) = due.next(now_ms) {
                     under_way.push(next);
                 }
-                prop_assert!(!under_way.is_empty() || outbox.due_ms().is_some());
+                prop_assert!(!under_way.is_empty() || due.due_ms().is_some());
                 for (place, delivery) in under_way {
                     if ends.next().unwrap_or(true) {
                         told.entry(delivery.lead).or_default().push(place);
-                        outbox.done(place);
+                        due.done(place);
                     } else {
-                        outbox.again(place, PostbackDelivery { next_ms: now_ms + 5, ..delivery });
+                        due.again(place, PostbackDelivery { next_ms: now_ms + 5, ..delivery });
                     }
                 }
-                now_ms = outbox.due_ms().unwrap_or(now_ms).max(now_ms);
+                now_ms = due.due_ms().unwrap_or(now_ms).max(now_ms);
             }
             prop_assert!(told.values().all(|places| places.is_sorted()));
             prop_assert_eq!(told.values().map(Vec::len).sum::<usize>(), leads.len());

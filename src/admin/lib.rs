@@ -11,7 +11,7 @@
 pub mod alerts;
 pub mod audit;
 pub mod backup;
-mod chronicle;
+mod last_store_check;
 mod command;
 mod consents;
 pub mod console;
@@ -56,7 +56,7 @@ pub use command::TargetExists;
 pub use health::ReadinessState;
 pub use stopped::StoppedAdmin;
 
-use self::chronicle::LastStoreCheck;
+use self::last_store_check::LastStoreCheck;
 use self::command::{Context, DetachedTasks, Result};
 use self::console::{Console, SessionRules};
 use self::password::Passwords;
@@ -103,7 +103,7 @@ pub struct AdminState {
     subscriptions: watch::Receiver<Arc<Subscriptions>>,
     alerts: AlertBoard,
     tail: LogTail,
-    chronicle: LastStoreCheck,
+    last_store_check: LastStoreCheck,
     /// Work that runs to its end even when its caller leaves.
     going_on: DetachedTasks,
     console: Console,
@@ -141,7 +141,7 @@ impl AdminState {
             subscriptions: watch::channel(Arc::new(Subscriptions::none(&in_force.postbacks))).1,
             alerts: AlertBoard::of(&store),
             tail: LogTail::default(),
-            chronicle: LastStoreCheck::default(),
+            last_store_check: LastStoreCheck::default(),
             going_on: DetachedTasks::default(),
             console: Console::new(SessionRules::of(&in_force, passwords)),
             rests: false,

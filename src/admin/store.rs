@@ -61,7 +61,7 @@ pub(super) async fn check(context: Context) -> Result<Reply> {
         error!(%error, "the store could not be checked");
         unavailable(format!("The store could not be checked: {error}"))
     })?;
-    context.app.chronicle.check_ended(Ok(&report));
+    context.app.last_store_check.check_ended(Ok(&report));
     Reply::json(&report)
 }
 

@@ -33,7 +33,7 @@ pub(super) async fn reload(visit: &ConsoleRequest) -> Result<View> {
 }
 
 pub(super) async fn check(visit: &ConsoleRequest) -> Result<View> {
-    if visit.app.chronicle.check_begins() {
+    if visit.app.last_store_check.check_begins() {
         visit.app.note_if_can(&visit.actor(), note!("store.check", "check of the store asked for")).await;
         let app = Arc::clone(&visit.app);
         // Not awaited: it reads the whole store.
@@ -42,7 +42,7 @@ pub(super) async fn check(visit: &ConsoleRequest) -> Result<View> {
                 error!(%error, "the store could not be checked");
                 error.to_string()
             });
-            app.chronicle.check_ended(report.as_ref().map_err(Clone::clone));
+            app.last_store_check.check_ended(report.as_ref().map_err(Clone::clone));
         }));
     }
     View::at("/console/system")
@@ -107,7 +107,7 @@ fn store(app: &AdminState, reading: &MetricsReading) -> Value {
         path => path.display().to_string(), shared => app.store.is_shared(), bytes => bytes_of(path),
         free_bytes => reading.free_bytes,
         master_key => app.engine.records.store.master_key_id(),
-        check => app.chronicle.check(),
+        check => app.last_store_check.check(),
     }
 }
 

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 use tracing::{info, warn};
 
+use super::baseline::AlertBaseline;
 use super::board::AlertBoard;
 use super::condition::{AlertCondition, ConditionResults, EvaluationInput, Readings};
 use super::ledger::{AlertLedger, begin_backups, note_last_backup};
@@ -17,7 +18,6 @@ use super::message::MessageBatch;
 use super::receiver::all;
 use super::rule::{AlertRule, RULES};
 use super::state::{Alert, AlertChange, ConditionEvaluation, fingerprint, next};
-use super::usual::AlertBaseline;
 use crate::outbox::{Worker, wire};
 use offerd_base::config::{AlertSettings, Settings};
 use offerd_base::telemetry::figures::MetricsSnapshot;
@@ -52,7 +52,7 @@ pub struct AlertKeeper {
     cause: CauseReader,
     wire: Wire,
     readings: BTreeMap<&'static str, Readings>,
-    usual: AlertBaseline,
+    baseline: AlertBaseline,
     begun_ms: i64,
     under_way: FuturesUnordered<BoxFuture<'static, DeliveryResult>>,
 }
@@ -71,10 +71,11 @@ impl AlertKeeper {
     ) -> Result<Worker, String> {
         let begun_ms = store.now_ms();
         Worker::start("alerts", move || {
-            let (usual, wire) = (AlertBaseline::load(&store, begun_ms), wire(true));
+            let (baseline, wire) = (AlertBaseline::load(&store, begun_ms), wire(true));
             let (readings, under_way) = Default::default();
             let (measure, cause) = (Box::new(measure), Box::new(cause));
-            Self { store, board, settings, measure, cause, wire, readings, usual, begun_ms, under_way }.keep()
+            Self { store, board, settings, measure, cause, wire, readings, baseline, begun_ms, under_way }
+                .keep()
         })
     }
 
@@ -108,7 +109,7 @@ impl AlertKeeper {
             let every = self.settings.borrow().alerts.every;
             let figures = (self.measure)();
             let mut counted = AlertLedger::default();
-            self.usual.look(&self.store, &figures, &mut counted);
+            self.baseline.look(&self.store, &figures, &mut counted);
             if let Some((commit, _)) = counted.unwritten()
                 && let Err(failure) = self.store.commit_within(WRITE_WITHIN, commit).await
             {
@@ -132,7 +133,7 @@ impl AlertKeeper {
         // A database that does not answer would delay the alert about it by each read.
         if !self.store.is_shared() || matches!(self.store.health(), StoreHealth::Sound) {
             let mut counted = AlertLedger::default();
-            self.usual.look(&self.store, &figures, &mut counted);
+            self.baseline.look(&self.store, &figures, &mut counted);
             board.ledger().take_in(counted);
             // Another process may have taken the backup.
             note_last_backup(&self.store);

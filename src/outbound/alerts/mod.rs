@@ -4,7 +4,7 @@
 //!
 //! 1. A `rule` has a name, a severity, a condition on the metrics, and how long the condition must hold.
 //! 2. The `keeper`, a thread of its own, reads the metrics every `alerts.every` and evaluates each
-//!    `condition` for each set of labels. The history in `usual` defines how many leads and offers are
+//!    `condition` for each set of labels. The history in `baseline` defines how many leads and offers are
 //!    normal.
 //! 3. The pure state machine in `state` decides how each alert changes: it waits, fires or ends.
 //! 4. Firings and ends are written to the `ledger` in one commit with a message for each receiver, so a
@@ -15,6 +15,7 @@
 //! On a shared store the leader evaluates and notifies, by its own metrics and the counts of leads and offers
 //! of all nodes. An alert never names a person. OfferdDown needs Prometheus or another check from outside.
 
+mod baseline;
 mod board;
 mod condition;
 mod keeper;
@@ -24,7 +25,6 @@ mod message;
 mod receiver;
 mod rule;
 mod state;
-mod usual;
 mod webhook;
 
 pub use board::{AlertBoard, AlertStatus, AlertsStatus, ReceiverStatus, doubt};

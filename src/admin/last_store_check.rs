@@ -58,11 +58,11 @@ mod tests {
 
     #[test]
     fn one_check_goes_on_at_a_time() {
-        let chronicle = LastStoreCheck::default();
-        assert!(chronicle.check_begins() && !chronicle.check_begins());
-        chronicle.check_ended(Err("the disk".to_owned()));
-        let check = chronicle.check().unwrap();
+        let last_store_check = LastStoreCheck::default();
+        assert!(last_store_check.check_begins() && !last_store_check.check_begins());
+        last_store_check.check_ended(Err("the disk".to_owned()));
+        let check = last_store_check.check().unwrap();
         assert!(matches!(check.found, Some(Err(cause)) if cause == "the disk"));
-        assert!(chronicle.check_begins());
+        assert!(last_store_check.check_begins());
     }
 }

@@ -62,9 +62,9 @@ impl AlertBaseline {
         }
         let last_ms = hours.values().map(|hour: &BaselineHour| hour.last_ms).max().unwrap_or(now_ms);
         let begun = hours.keys().next().copied().unwrap_or(now_ms / HOUR_MS);
-        let mut usual = Self { hours, own, begun, last_ms, ..Self::default() };
-        usual.recall(now_ms / HOUR_MS);
-        usual
+        let mut baseline = Self { hours, own, begun, last_ms, ..Self::default() };
+        baseline.recall(now_ms / HOUR_MS);
+        baseline
     }
 
     /// Restores the number of tables with offers from before this start into the history.
@@ -218,14 +218,14 @@ mod tests {
         let Some(nodes) = offerd_store::testing::TestNodes::new() else { return };
         let stores = [nodes.first(), nodes.beside("second")];
         let mut counts = stores.each_ref().map(|store| AlertBaseline::load(store, store.now_ms()));
-        let count = |nth: usize, usual: &mut AlertBaseline, tables: u64| {
+        let count = |nth: usize, baseline: &mut AlertBaseline, tables: u64| {
             let told = format!("offerd_rate_tables_settled_total{{test=\"no\",offers=\"yes\"}} {tables}\n");
             let mut ledger = AlertLedger::default();
-            usual.look(&stores[nth], &MetricsSnapshot::parse(&told), &mut ledger);
+            baseline.look(&stores[nth], &MetricsSnapshot::parse(&told), &mut ledger);
             if let Some((commit, _)) = ledger.unwritten() {
                 stores[nth].commit(commit).now_or_never().unwrap().unwrap();
             }
-            usual.hours.values().map(|hour| hour.tables).sum::<u64>()
+            baseline.hours.values().map(|hour| hour.tables).sum::<u64>()
         };
         let [one, other] = &mut counts;
         assert_eq!(count(0, one, 5), 5);
@@ -238,26 +238,26 @@ mod tests {
 
     #[test]
     fn nobody_is_missed_at_night() {
-        let usual = shop(4, 8..20, 50);
-        assert_eq!(usual.missing((MONDAY + 8) * HOUR_MS), 0.0, "twelve hours without anybody");
-        assert_eq!(usual.missing((MONDAY + 9) * HOUR_MS), 50.0);
-        assert_eq!(usual.missing((MONDAY + 8) * HOUR_MS + HOUR_MS / 2), 25.0);
+        let baseline = shop(4, 8..20, 50);
+        assert_eq!(baseline.missing((MONDAY + 8) * HOUR_MS), 0.0, "twelve hours without anybody");
+        assert_eq!(baseline.missing((MONDAY + 9) * HOUR_MS), 50.0);
+        assert_eq!(baseline.missing((MONDAY + 8) * HOUR_MS + HOUR_MS / 2), 25.0);
     }
 
     #[test]
     fn in_the_first_week_nothing_is_usual() {
-        let mut usual = shop(1, 0..24, 100);
-        usual.begun = MONDAY - WEEK + 1;
-        assert_eq!(usual.usual_in(MONDAY), 0.0);
-        assert_eq!(usual.usual_in(MONDAY + 1), 100.0);
+        let mut baseline = shop(1, 0..24, 100);
+        baseline.begun = MONDAY - WEEK + 1;
+        assert_eq!(baseline.usual_in(MONDAY), 0.0);
+        assert_eq!(baseline.usual_in(MONDAY + 1), 100.0);
     }
 
     #[test]
     fn one_week_unlike_the_others_makes_no_rule() {
-        let mut usual = shop(4, 0..24, 10);
-        for (hours, hour) in usual.hours.range_mut(MONDAY - WEEK..) {
+        let mut baseline = shop(4, 0..24, 10);
+        for (hours, hour) in baseline.hours.range_mut(MONDAY - WEEK..) {
             hour.tables = if hours % 2 == 0 { 0 } else { 5000 };
         }
-        assert_eq!((usual.usual_in(MONDAY), usual.usual_in(MONDAY + 1)), (10.0, 10.0));
+        assert_eq!((baseline.usual_in(MONDAY), baseline.usual_in(MONDAY + 1)), (10.0, 10.0));
     }
 }

@@ -25,7 +25,7 @@ pub(super) async fn backup(context: Context) -> Result<Reply> {
     })?;
     context.app.note_if_can(&by(&context), note!("backup")).await;
     told("backup.begin", &who);
-    let under_way = (backup, Steps::new(context.app.rests), who, context.app);
+    let under_way = (backup, Steps::new(context.app.yields_to_leads), who, context.app);
     let pieces = stream::unfold(Some(under_way), |under_way| async { go_on(under_way?).await });
     Ok(Reply::stream("application/octet-stream", pieces))
 }

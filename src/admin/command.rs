@@ -70,7 +70,7 @@ pub async fn seen_through<T: Send + 'static, F: Future<Output = Result<T>> + Sen
     failed: &'static str,
     work: impl FnOnce(Arc<AdminState>) -> F,
 ) -> Result<T> {
-    app.going_on.begin(work(Arc::clone(app))).await.map_err(our_fault(failed))?
+    app.detached.begin(work(Arc::clone(app))).await.map_err(our_fault(failed))?
 }
 
 impl AdminState {

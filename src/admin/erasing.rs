@@ -87,7 +87,7 @@ fn begin(app: &Arc<AdminState>, wish: PersonRequest, suppress: bool) -> Result<R
     let (told, progress) = unbounded_channel();
     let begun = Arc::clone(app);
     let work = async move { erase_in_rounds(&begun, &wish, suppress, &told).await };
-    Ok((progress, app.going_on.begin(work)))
+    Ok((progress, app.detached.begin(work)))
 }
 
 fn gone_on(ended: Result<Result<Receipt>, JoinError>) -> Result<Receipt> {

@@ -172,7 +172,7 @@ pub(super) async fn compared(app: &Arc<AdminState>, rule: &str, test: bool) -> R
     let Some(known) = known else { return Err(Failure::unknown("There is no experiment with this name")) };
     let since = known.starts.map_or(0, |starts| starts.timestamp_millis() - SLACK_MS);
     let most = app.settings().experiments.compared_leads;
-    let (records, mut steps) = (app.engine.records.clone(), Steps::new(app.rests));
+    let (records, mut steps) = (app.engine.records.clone(), Steps::new(app.yields_to_leads));
     let variants = known.variants.iter().map(|variant| variant.variant.as_str());
     let mut reading = RunningComparison::begin(&records, rule, variants, (since, test), most);
     loop {

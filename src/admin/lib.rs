@@ -11,13 +11,13 @@
 pub mod alerts;
 pub mod audit;
 pub mod backup;
-mod last_store_check;
 mod command;
 mod consents;
 pub mod console;
 pub mod erasing;
 pub mod experiments;
 mod health;
+mod last_store_check;
 pub mod leads;
 pub mod master_key;
 mod nodes;
@@ -56,9 +56,9 @@ pub use command::TargetExists;
 pub use health::ReadinessState;
 pub use stopped::StoppedAdmin;
 
-use self::last_store_check::LastStoreCheck;
 use self::command::{Context, DetachedTasks, Result};
 use self::console::{Console, SessionRules};
+use self::last_store_check::LastStoreCheck;
 use self::password::Passwords;
 use self::tokens::AllTokens;
 use crate::reload_report::{Reloader, channel as reload_requests};
@@ -105,10 +105,10 @@ pub struct AdminState {
     tail: LogTail,
     last_store_check: LastStoreCheck,
     /// Work that runs to its end even when its caller leaves.
-    going_on: DetachedTasks,
+    detached: DetachedTasks,
     console: Console,
     /// Whether long work pauses now and then, because leads are accepted meanwhile.
-    rests: bool,
+    yields_to_leads: bool,
     elsewhere: Arc<WrongListenerHint>,
 }
 
@@ -142,9 +142,9 @@ impl AdminState {
             alerts: AlertBoard::of(&store),
             tail: LogTail::default(),
             last_store_check: LastStoreCheck::default(),
-            going_on: DetachedTasks::default(),
+            detached: DetachedTasks::default(),
             console: Console::new(SessionRules::of(&in_force, passwords)),
-            rests: false,
+            yields_to_leads: false,
             elsewhere: Arc::default(),
             store,
         }
@@ -160,7 +160,7 @@ impl AdminState {
         tail: LogTail,
         elsewhere: Arc<WrongListenerHint>,
     ) -> Self {
-        Self { metrics, reloader, subscriptions, alerts, tail, elsewhere, rests: true, ..self }
+        Self { metrics, reloader, subscriptions, alerts, tail, elsewhere, yields_to_leads: true, ..self }
     }
 
     /// This daemon's name in documents for third parties: its version and public address.
@@ -274,8 +274,8 @@ fn surface(app: Arc<AdminState>) -> Surface<AdminState> {
         app,
         router: Router::new(&all_routes().cloned().collect::<Vec<_>>()),
         gate: Arc::new(Gate::open()),
-        kindly: |_, _, _, _| None,
-        welcome: watch::channel(Arc::new(nobody)).1,
+        failure_page: |_, _, _, _| None,
+        policy: watch::channel(Arc::new(nobody)).1,
     }
 }
 
@@ -305,7 +305,7 @@ pub fn start(listener: Listener, app: AdminState) -> Admin {
                 let _ = stopping.wait_for(|stop| *stop).await;
                 stopped.console.stop.send_replace(true);
             }));
-            runtime.block_on(app.going_on.ended());
+            runtime.block_on(app.detached.ended());
             runtime.shutdown_timeout(LAST_READS);
             served
         });

@@ -47,7 +47,7 @@ pub(super) async fn replay(mut context: Context) -> Result<Reply> {
     };
     let replay =
         context.app.reading("a replay could not start", begin).await?.map_err(Failure::bad_request)?;
-    let under_way = (replay, Steps::new(context.app.rests), permit);
+    let under_way = (replay, Steps::new(context.app.yields_to_leads), permit);
     Ok(json_lines(stream::unfold(Some(under_way), |under_way| async { Some(go_on(under_way?).await) })))
 }
 

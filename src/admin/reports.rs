@@ -101,7 +101,7 @@ pub(super) async fn rebuild(context: Context) -> Result<Reply> {
     }
     let permit = Arc::clone(&context.app.replays).try_acquire_owned();
     let permit = permit.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
-    let begun = Rebuild::begin(reports(&context.app)?, context.app.rests).await;
+    let begun = Rebuild::begin(reports(&context.app)?, context.app.yields_to_leads).await;
     let under_way = Some((begun.map_err(our_fault("a recount failed"))?, permit));
     Ok(json_lines(stream::unfold(under_way, |under_way| async { Some(go_on(under_way?).await) })))
 }

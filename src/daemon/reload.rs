@@ -126,7 +126,7 @@ impl Reloading {
         if let Some(rankings) = &self.engine.rankings {
             rankings.change(settings.ranking.clone());
         }
-        self.reception.send_replace(offerd_http::welcome(&settings.api));
+        self.reception.send_replace(offerd_http::cors_policy(&settings.api));
         renewals.into_iter().for_each(|(_, renewal)| renewal.show());
         note_certificates(&self.shown);
         if let Err(cause) = self.filter.set(&settings.log.filter, settings.log.access) {

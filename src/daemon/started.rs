@@ -103,7 +103,7 @@ impl Started {
         let sign_in = made.map(|secret| FirstSignIn { secret, link: links::first_link(&pages) });
         let admin = offerd_admin::start(admin, pages);
 
-        let reception = watch::Sender::new(offerd_http::welcome(&settings.api));
+        let reception = watch::Sender::new(offerd_http::cors_policy(&settings.api));
         let (vehicles, app) = public_app(vehicles, &matchmaker, &tokens, &settings, &run_file);
         let mut aside = aside(&settings, &matchmaker, &app, &reports);
         aside.extend(following::follow(&engine, seen));
@@ -237,8 +237,8 @@ impl Public {
             let mut stopping = stopping.clone();
             // A dropped sender means stop, too.
             let stopped = async move { drop(stopping.wait_for(|stop| *stop).await) };
-            let (app, welcome) = (Arc::clone(&app), reception.subscribe());
-            tokio::spawn(offerd_http::serve(listener, routes, app, welcome, stopped))
+            let (app, policy) = (Arc::clone(&app), reception.subscribe());
+            tokio::spawn(offerd_http::serve(listener, routes, app, policy, stopped))
         });
         Self { serving, stop }
     }

@@ -242,15 +242,15 @@ pub fn bind(
 }
 
 /// The CORS and vendor policy of the public listeners, from the settings.
-pub fn welcome(settings: &ApiSettings) -> Arc<CorsVendorPolicy> {
+pub fn cors_policy(settings: &ApiSettings) -> Arc<CorsVendorPolicy> {
     Arc::new(CorsVendorPolicy { cors: Cors::new(&settings.cors_origins), vendors: settings.vendor.clone() })
 }
 
-fn kindly(app: &ApiState, route: &'static str, headers: &HeaderMap, failure: &Failure) -> Option<Reply> {
+fn failure_page(app: &ApiState, route: &str, headers: &HeaderMap, failure: &Failure) -> Option<Reply> {
     match route {
-        "/click/{id}" if is_opened_by_a_person(headers) => offer_pages::kindly(app, failure, false),
-        "/offers/{page}" => offer_pages::kindly(app, failure, false),
-        "/offers/{page}/embed" => offer_pages::kindly(app, failure, true),
+        "/click/{id}" if is_opened_by_a_person(headers) => offer_pages::failure_page(app, failure, false),
+        "/offers/{page}" => offer_pages::failure_page(app, failure, false),
+        "/offers/{page}/embed" => offer_pages::failure_page(app, failure, true),
         _ => None,
     }
 }
@@ -260,7 +260,7 @@ pub fn serve(
     listener: Listener,
     routes: &'static [routes::ApiRoute],
     app: Arc<ApiState>,
-    welcome: watch::Receiver<Arc<CorsVendorPolicy>>,
+    policy: watch::Receiver<Arc<CorsVendorPolicy>>,
     stopped: impl Future<Output = ()> + Send + 'static,
 ) -> impl Future<Output = io::Result<Drained>> + Send + 'static {
     let routes: Vec<_> = routes.iter().map(|row| row.route.clone()).collect();
@@ -270,8 +270,8 @@ pub fn serve(
         elsewhere: Arc::clone(&app.elsewhere),
         app,
         router: Router::new(&routes).without_head(routes::WITHOUT_HEAD),
-        kindly,
-        welcome,
+        failure_page,
+        policy,
     };
     listener.serve(service(surface), stopped)
 }

@@ -82,17 +82,17 @@ where
 {
     let exchange = HttpExchange::begin(id, &head.method, &head.headers);
     let exchange = exchange.noting(&surface, head.peer, &head.headers, &head.uri);
-    let welcome = Arc::clone(&surface.welcome.borrow());
+    let policy = Arc::clone(&surface.policy.borrow());
     let found = surface.router.find(head.uri.path());
     let route = found.as_ref().map_or(UNKNOWN_ROUTE, |(resource, _)| resource.template);
     let mut visit = surface.gate.visit(head.peer, &head.headers);
 
-    let work = dispatch(&surface, &welcome, &head, body, found, &mut visit, &in_line);
+    let work = dispatch(&surface, &policy, &head, body, found, &mut visit, &in_line);
     let answer = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(panicked(route)));
     let passage = std::mem::take(&mut visit.passage);
-    let kindly =
-        |failure: Failure| (surface.kindly)(&surface.app, route, &head.headers, &failure).ok_or(failure);
-    let mut response = match answer.or_else(kindly) {
+    let page =
+        |failed: Failure| (surface.failure_page)(&surface.app, route, &head.headers, &failed).ok_or(failed);
+    let mut response = match answer.or_else(page) {
         Ok(reply) => fitted(reply.holding(passage), &head).await.into_response(),
         Err(failure) => failure.into_response(),
     };
@@ -100,7 +100,7 @@ where
     if unknown_keys > 0 {
         response.headers_mut().insert(UNKNOWN_KEYS, HeaderValue::from(unknown_keys));
     }
-    exchange.seal(&surface, &welcome, &visit, route, response)
+    exchange.seal(&surface, &policy, &visit, route, response)
 }
 
 async fn fitted(reply: Reply, head: &RequestHead) -> Reply {
@@ -111,7 +111,7 @@ async fn fitted(reply: Reply, head: &RequestHead) -> Reply {
 /// Answers with a preflight, a refusal (gate, router, authentication, edition), or the handler's reply.
 async fn dispatch<A: Authenticate>(
     surface: &Surface<A>,
-    welcome: &CorsVendorPolicy,
+    policy: &CorsVendorPolicy,
     head: &Arc<RequestHead>,
     body: BodyStream,
     found: RouteMatch<'_, Handler<A>>,
@@ -119,7 +119,7 @@ async fn dispatch<A: Authenticate>(
     in_line: &QueuedFlag,
 ) -> Answer {
     let RequestHead { method, uri, headers, .. } = &**head;
-    if let Some(preflight) = welcome.cors.preflight(method, headers) {
+    if let Some(preflight) = policy.cors.preflight(method, headers) {
         return Ok(preflight);
     }
     surface.gate.let_in(visit)?;
@@ -136,7 +136,7 @@ async fn dispatch<A: Authenticate>(
     let query = percent::decode_query(uri.query().unwrap_or_default());
     let who = caller::identify(route.scope, headers, query.as_deref().unwrap_or_default(), &*surface.app)?;
     surface.gate.admit_caller(visit, who.as_ref())?;
-    let edition = Edition::requested(headers, &welcome.vendors);
+    let edition = Edition::requested(headers, &policy.vendors);
     if !route.editions.include(edition) {
         return Err(Failure::unsupported_edition());
     }

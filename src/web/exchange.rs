@@ -66,13 +66,13 @@ impl HttpExchange {
     pub(super) fn seal<A>(
         self,
         surface: &Surface<A>,
-        welcome: &CorsVendorPolicy,
+        policy: &CorsVendorPolicy,
         visit: &GateVisit,
         route: &'static str,
         mut response: Response,
     ) -> Response {
         let headers = response.headers_mut();
-        welcome.cors.mark(headers, self.origin.as_ref());
+        policy.cors.mark(headers, self.origin.as_ref());
         visit.mark(headers);
         headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
         headers.insert(REQUEST_ID, request_id(self.id));
@@ -99,7 +99,7 @@ pub(super) fn refused<A, B>(
     let _span = tracing::debug_span!("request", request_id = %exchange.id, listener).entered();
     let mut visit = surface.gate.visit(peer, headers);
     let answer = surface.gate.let_in(&mut visit).err().map_or_else(refusal, Failure::into_response);
-    exchange.seal(surface, &surface.welcome.borrow(), &visit, route, answer)
+    exchange.seal(surface, &surface.policy.borrow(), &visit, route, answer)
 }
 
 /// The last answer of a connection, to a request that was not parsed.

@@ -27,7 +27,7 @@ pub struct Surface<A> {
     /// Rate limits and load shedding.
     pub gate: Arc<Gate>,
     /// Renders failures for browsers.
-    pub kindly: FailurePage<A>,
+    pub failure_page: FailurePage<A>,
     /// CORS and the known v1 vendors. A reload replaces it; a request keeps the one it found on arrival.
-    pub welcome: watch::Receiver<Arc<CorsVendorPolicy>>,
+    pub policy: watch::Receiver<Arc<CorsVendorPolicy>>,
 }

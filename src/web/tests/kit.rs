@@ -221,8 +221,8 @@ pub(super) fn serve(listener: Listener, gate: Gate, body_timeout: Duration, orig
         router: Router::new(ROUTES),
         elsewhere: Arc::default(),
         gate: Arc::new(gate),
-        kindly: |_, _, _, _| None,
-        welcome: watch::channel(Arc::new(CorsVendorPolicy { cors: Cors::new(&origins), vendors })).1,
+        failure_page: |_, _, _, _| None,
+        policy: watch::channel(Arc::new(CorsVendorPolicy { cors: Cors::new(&origins), vendors })).1,
     };
     let (stop, stopped) = oneshot::channel();
     let address = listener.local_addr;

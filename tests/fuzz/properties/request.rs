@@ -98,7 +98,7 @@ impl Authenticate for App {
 struct Shared {
     app: Arc<App>,
     gate: Arc<Gate>,
-    welcome: watch::Sender<Arc<CorsVendorPolicy>>,
+    policy: watch::Sender<Arc<CorsVendorPolicy>>,
 }
 
 static SHARED: LazyLock<Shared> = LazyLock::new(|| {
@@ -110,11 +110,11 @@ static SHARED: LazyLock<Shared> = LazyLock::new(|| {
         ..GateRules::default()
     };
     let cors = Cors::new(&["https://shop.example".to_owned()]);
-    let welcome = CorsVendorPolicy { cors, vendors: vec!["offerd".to_owned()] };
+    let policy = CorsVendorPolicy { cors, vendors: vec!["offerd".to_owned()] };
     Shared {
         app: Arc::new(App),
         gate: Arc::new(Gate::new(rules, || None)),
-        welcome: watch::channel(Arc::new(welcome)).0,
+        policy: watch::channel(Arc::new(policy)).0,
     }
 });
 
@@ -125,8 +125,8 @@ fn served() -> HttpService {
         router: Router::new(ROUTES),
         elsewhere: Arc::default(),
         gate: Arc::clone(&SHARED.gate),
-        kindly: |_, _, _, _| None,
-        welcome: SHARED.welcome.subscribe(),
+        failure_page: |_, _, _, _| None,
+        policy: SHARED.policy.subscribe(),
     })
 }
 

@@ -146,7 +146,7 @@ pub fn message(app: &ApiState, company: Option<Uuid>, framed: bool, message: Pag
 }
 
 /// A failure as an HTML page, if there is a text for its status, with the headers of the failure.
-pub fn kindly(app: &ApiState, failure: &Failure, framed: bool) -> Option<Reply> {
+pub fn failure_page(app: &ApiState, failure: &Failure, framed: bool) -> Option<Reply> {
     let said = match failure.status {
         StatusCode::NOT_FOUND => PageMessage::UNKNOWN,
         StatusCode::TOO_MANY_REQUESTS => PageMessage::TOO_OFTEN,

@@ -23,7 +23,7 @@ use super::rate_table_actor::{Acknowledgement, FirstWrite, RateTableActor, Start
 use super::refused::LeadRefusal;
 use super::seating::Seating;
 use super::showing::{self, rate_table};
-use super::submission::{Growth, Submission};
+use super::submission::{LeadMerge, Submission};
 use crate::rate_table::machine::MachineStart;
 use crate::rate_table::record::{Asks, TableHeader};
 use crate::rate_table::table::Table;
@@ -167,22 +167,22 @@ impl Matchmaker {
     ///
     /// # Errors
     /// [`LeadRefusal`], with nothing written.
-    pub async fn grow_lead(&self, growth: Growth<'_>, permit: &mut Permit) -> Accepted<Option<LeadRecord>> {
-        let Some((earlier, _)) = self.merged(growth)? else { return Ok(None) };
+    pub async fn merge_lead(&self, merge: LeadMerge<'_>, permit: &mut Permit) -> Accepted<Option<LeadRecord>> {
+        let Some((earlier, _)) = self.merged(merge)? else { return Ok(None) };
         permit.pause();
-        let turn = self.engine.turn(Tree::Leads, growth.lead).await;
+        let turn = self.engine.turn(Tree::Leads, merge.lead).await;
         permit.resume();
         let mut turn = turn.map_err(|failure| LeadRefusal::by(&earlier, failure))?;
         while turn.tries().await {
-            let Some((earlier, grown)) = self.merged(growth)? else { return Ok(None) };
-            match self.engine.commit(contacts::grown(&self.engine.records.store, (&earlier, &grown))).await {
+            let Some((earlier, merged)) = self.merged(merge)? else { return Ok(None) };
+            match self.engine.commit(contacts::merged(&self.engine.records.store, (&earlier, &merged))).await {
                 Ok(()) => {
-                    counter!(CONSENTS_CUT).increment(consents::cut(&earlier, &grown) as u64);
-                    return Ok(Some(grown));
+                    counter!(CONSENTS_CUT).increment(consents::cut(&earlier, &merged) as u64);
+                    return Ok(Some(merged));
                 }
                 Err(CommitError::Guard { .. }) => {}
                 Err(CommitError::Erased) => return Ok(None),
-                Err(failure) => return Err(LeadRefusal::by(&grown, failure)),
+                Err(failure) => return Err(LeadRefusal::by(&merged, failure)),
             }
         }
         Err(LeadRefusal::by(&earlier, CommitError::Crowded))
@@ -191,14 +191,14 @@ impl Matchmaker {
     /// Merges attributes into a lead and builds a new rate table; `None` when the viewer has no such lead.
     pub async fn submit_again(
         &self,
-        growth: Growth<'_>,
+        merge: LeadMerge<'_>,
         trace: Option<&TraceContext>,
         mut permit: Permit,
         until: Until,
     ) -> Result<Option<TableSnapshot>, LeadRefusal> {
-        let admitted = self.admit(growth.viewer.company)?;
+        let admitted = self.admit(merge.viewer.company)?;
         let trace = self.engine.traces.lead(trace);
-        let Some(record) = self.grow_lead(growth, &mut permit).await? else { return Ok(None) };
+        let Some(record) = self.merge_lead(merge, &mut permit).await? else { return Ok(None) };
         let lead =
             LeadCommit { commit: Commit::new(), is_new: false, node: self.engine.records.store.node() };
         let table = ids::timed_at(self.engine.records.store.arrival_ms());
@@ -209,8 +209,8 @@ impl Matchmaker {
         }
     }
 
-    fn merged(&self, growth: Growth<'_>) -> Result<Option<(LeadRecord, LeadRecord)>, LeadRefusal> {
-        let Growth { viewer, lead, later, newer_values, made_since } = growth;
+    fn merged(&self, merge: LeadMerge<'_>) -> Result<Option<(LeadRecord, LeadRecord)>, LeadRefusal> {
+        let LeadMerge { viewer, lead, later, newer_values, made_since } = merge;
         let found = reading::lead(&self.engine.records.store, lead).map_err(|_| LeadRefusal::StoreFailed)?;
         let seen = found.filter(|record| viewer.sees(record.company, record.test));
         let Some(earlier) = seen else { return Ok(None) };
@@ -219,7 +219,7 @@ impl Matchmaker {
             return Ok(None);
         }
         let updated_at = self.engine.limiter.now();
-        let grown = LeadRecord {
+        let merged = LeadRecord {
             lead: earlier.lead.merged(later),
             // The flag belongs to one request, not to the lead's next one.
             newer_values,
@@ -228,12 +228,12 @@ impl Matchmaker {
         };
         let configuration = self.engine.configuration();
         let rules = &configuration.rules;
-        let grown = contacts::kept(&earlier, consents::kept(&earlier, grown, rules.consents_kept_per_lead));
+        let merged = contacts::kept(&earlier, consents::kept(&earlier, merged, rules.consents_kept_per_lead));
         let bytes = |record| codec::encode_json(record).len();
-        if bytes(&grown) > rules.bytes_per_lead.max(bytes(&earlier)) {
+        if bytes(&merged) > rules.bytes_per_lead.max(bytes(&earlier)) {
             return Err(LeadRefusal::TooLarge(rules.bytes_per_lead).counted("lead_too_large"));
         }
-        Ok(Some((earlier, grown)))
+        Ok(Some((earlier, merged)))
     }
 
     fn room(&self) -> Result<(), LeadRefusal> {

@@ -69,4 +69,4 @@ pub use kept_tables::{Moment, RenditionKey};
 pub use matchmaker::Matchmaker;
 pub use messages::{Polled, TableSnapshot, Unchanged, Until};
 pub use refused::LeadRefusal;
-pub use submission::{Growth, Submission};
+pub use submission::{Merge, Submission};

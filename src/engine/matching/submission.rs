@@ -56,7 +56,7 @@ impl Submission {
 
 /// A merge into an existing lead.
 #[derive(Debug, Clone, Copy)]
-pub struct Growth<'a> {
+pub struct Merge<'a> {
     /// The caller.
     pub viewer: Viewer,
     /// The lead.

@@ -8,21 +8,21 @@ pub fn stated(record: &LeadRecord) -> Vec<StatedConsents> {
     record.earlier_consents.iter().cloned().chain([latest(record)]).collect()
 }
 
-/// A grown lead with its earlier statements: the first, and the latest of the rest, at most `most`.
+/// A merged lead with its earlier statements: the first, and the latest of the rest, at most `most`.
 #[must_use]
-pub fn kept(earlier: &LeadRecord, grown: LeadRecord, most: usize) -> LeadRecord {
-    if of_lead(&earlier.lead) == of_lead(&grown.lead) {
-        return grown;
+pub fn kept(earlier: &LeadRecord, merged: LeadRecord, most: usize) -> LeadRecord {
+    if of_lead(&earlier.lead) == of_lead(&merged.lead) {
+        return merged;
     }
     let mut earlier_consents = stated(earlier);
     earlier_consents.drain(1..1 + earlier_consents.len().saturating_sub(most.max(1)));
-    LeadRecord { consents_stated_at: Some(grown.updated_at), earlier_consents, ..grown }
+    LeadRecord { consents_stated_at: Some(merged.updated_at), earlier_consents, ..merged }
 }
 
-/// How many earlier statements a lead that has grown dropped.
-pub fn cut(earlier: &LeadRecord, grown: &LeadRecord) -> usize {
-    let has_changed = of_lead(&earlier.lead) != of_lead(&grown.lead);
-    if has_changed { earlier.earlier_consents.len() + 1 - grown.earlier_consents.len() } else { 0 }
+/// How many earlier statements a merged lead dropped.
+pub fn cut(earlier: &LeadRecord, merged: &LeadRecord) -> usize {
+    let has_changed = of_lead(&earlier.lead) != of_lead(&merged.lead);
+    if has_changed { earlier.earlier_consents.len() + 1 - merged.earlier_consents.len() } else { 0 }
 }
 
 fn latest(record: &LeadRecord) -> StatedConsents {
@@ -64,7 +64,7 @@ mod tests {
     }
 
     /// A lead that states these texts one after the other, at times 1, 2, ….
-    fn grown(texts: &[&str], most: usize) -> LeadRecord {
+    fn merged(texts: &[&str], most: usize) -> LeadRecord {
         let mut now = record(texts[0], 1);
         for (text, at) in texts.iter().zip(1..).skip(1) {
             let LeadRecord { consents_stated_at, earlier_consents, .. } = now.clone();
@@ -82,16 +82,16 @@ mod tests {
     #[test]
     fn each_statement_is_kept_with_its_text_and_its_time() {
         let wanted = [(1, "a"), (3, "b"), (4, "a")].map(|(at, text)| (at, text.to_owned()));
-        assert_eq!(told(&grown(&["a", "a", "b", "a", "a"], 9)), wanted);
+        assert_eq!(told(&merged(&["a", "a", "b", "a", "a"], 9)), wanted);
     }
 
     #[test]
     fn the_first_statement_and_the_latest_stay_whatever_their_number() {
         let wanted = [(1, "a"), (4, "d"), (5, "e")].map(|(at, text)| (at, text.to_owned()));
-        let four = grown(&["a", "b", "c", "d"], 2);
-        let five = grown(&["a", "b", "c", "d", "e"], 2);
+        let four = merged(&["a", "b", "c", "d"], 2);
+        let five = merged(&["a", "b", "c", "d", "e"], 2);
         assert_eq!((told(&five), cut(&four, &five), cut(&five, &five)), (wanted.to_vec(), 1, 0));
-        assert_eq!(told(&grown(&["a", "b", "c"], 0)).len(), 2);
+        assert_eq!(told(&merged(&["a", "b", "c"], 0)).len(), 2);
     }
 
     #[test]

@@ -29,27 +29,27 @@ pub fn found_by(store: &Store, record: &LeadRecord) -> Option<Commit> {
     (!contacts.is_empty()).then(|| contacts.iter().fold(Commit::new().about(record.uuid), found_by))
 }
 
-/// A lead that has grown, keeping the digests that name its people as it gave them before, so that no merge
+/// A merged lead, keeping the digests that name its people as it gave them before, so that no merge
 /// undoes an opt-out.
 #[must_use]
-pub fn kept(earlier: &LeadRecord, grown: LeadRecord) -> LeadRecord {
+pub fn kept(earlier: &LeadRecord, merged: LeadRecord) -> LeadRecord {
     let digests = |lead: &Lead| -> Vec<(SuppressionKind, SuppressionDigest)> {
         let of_kind =
             |kind: SuppressionKind| kind.of_lead(lead).into_iter().map(move |digest| (kind, digest));
         SuppressionKind::ALL.into_iter().flat_map(of_kind).collect()
     };
-    let now = digests(&grown.lead);
+    let now = digests(&merged.lead);
     let mut earlier_digests = digests(&earlier.lead);
     earlier_digests.extend_from_slice(&earlier.earlier_digests);
     earlier_digests.retain(|digest| !now.contains(digest));
-    LeadRecord { earlier_digests, ..grown }
+    LeadRecord { earlier_digests, ..merged }
 }
 
-/// The commit of a lead that has grown, which also indexes its new contacts; the earlier ones stay.
-pub fn grown(store: &Store, (earlier, grown): (&LeadRecord, &LeadRecord)) -> Commit {
+/// The commit of a merged lead, which also indexes its new contacts; the earlier ones stay.
+pub fn merged(store: &Store, (earlier, merged): (&LeadRecord, &LeadRecord)) -> Commit {
     let known = contacts(store, &earlier.lead);
-    let new = contacts(store, &grown.lead).into_iter().filter(|contact| !known.contains(contact));
-    new.fold(writing::grown_lead(earlier, grown), |commit, one| commit.found_by(one, grown.updated_at))
+    let new = contacts(store, &merged.lead).into_iter().filter(|contact| !known.contains(contact));
+    new.fold(writing::merged_lead(earlier, merged), |commit, one| commit.found_by(one, merged.updated_at))
 }
 
 /// The contacts to remove when the lead is erased.

@@ -47,13 +47,13 @@ pub fn new_lead(lead: &LeadRecord, identity: Option<&IdentityLookBack>) -> Commi
     with_all(commit, Tree::LeadClientTags, lead.company, &new_tags(lead, None))
 }
 
-/// Writes a lead that has grown, guarded against concurrent changes.
-pub fn grown_lead(earlier: &LeadRecord, grown: &LeadRecord) -> Commit {
+/// Writes a merged lead, guarded against concurrent changes.
+pub fn merged_lead(earlier: &LeadRecord, merged: &LeadRecord) -> Commit {
     let commit = Commit::new()
-        .about(grown.uuid)
+        .about(merged.uuid)
         .unchanged(Tree::Leads, earlier.uuid.as_bytes(), codec::encode_json(earlier))
-        .put(Tree::Leads, grown.uuid.as_bytes(), codec::encode_json(grown));
-    with_all(commit, Tree::LeadClientTags, grown.company, &new_tags(grown, Some(earlier)))
+        .put(Tree::Leads, merged.uuid.as_bytes(), codec::encode_json(merged));
+    with_all(commit, Tree::LeadClientTags, merged.company, &new_tags(merged, Some(earlier)))
 }
 
 /// Increments a counter, guarded against increments since `before` was read.
@@ -285,8 +285,8 @@ mod tests {
         let tags = new_tags(&earlier, None);
         assert_eq!(tags, [tag("a"), tag("b")]);
         assert_eq!(codec::decode(&codec::encode(&tags)), Ok(tags));
-        let grown = record(r#"{"clientTags":{"channel":["a","c"]}}"#);
-        assert_eq!(new_tags(&grown, Some(&earlier)), [tag("c")]);
+        let merged = record(r#"{"clientTags":{"channel":["a","c"]}}"#);
+        assert_eq!(new_tags(&merged, Some(&earlier)), [tag("c")]);
         assert_eq!(new_tags(&record("{}"), None), []);
     }
 }

@@ -1,6 +1,6 @@
 //! `POST /leads`, `GET /leads/{uuid}`, `PATCH /leads/{uuid}`
 
-use super::submission::{growth, knows_newer_values, read_lead, read_lead_or_nothing, refused, submission};
+use super::submission::{knows_newer_values, read_lead, read_lead_or_nothing, refused, submission, to_merge};
 use crate::prelude::*;
 use offerd_engine::records::{history, reading};
 use offerd_model::{Lead, LeadActionType, LeadView, Timestamp, TokenKind};
@@ -11,11 +11,11 @@ use offerd_store::{ReadError, Tree};
 pub async fn take(mut context: Context<ApiState>) -> Answer {
     let lead = read_lead_or_nothing(&mut context).await?;
     let submission = submission(&context, lead)?;
-    let newer_steps = submission.newer_values;
+    let newer_values = submission.newer_values;
     let record = context.app.matchmaker.take_lead(submission).await.map_err(refused)?;
     let base_url = &context.app.engine().base_url;
     let location = base_url.on_host(format_args!("/leads/{}", record.uuid));
-    Ok(view(&context, record, newer_steps)?.created(location))
+    Ok(view(&context, record, newer_values)?.created(location))
 }
 
 /// Shows a lead of the caller's company as submitted, with its actions.
@@ -24,7 +24,7 @@ pub async fn show(context: Context<ApiState>) -> Answer {
 }
 
 /// Like [`show`], with or without actions beyond the specification.
-pub fn show_with(context: &Context<ApiState>, newer_steps: bool) -> Answer {
+pub fn show_with(context: &Context<ApiState>, newer_values: bool) -> Answer {
     let uuid = context.params.uuid("uuid")?;
     let caller = context.caller()?;
     let store = &context.app.engine().records.store;
@@ -33,24 +33,24 @@ pub fn show_with(context: &Context<ApiState>, newer_steps: bool) -> Answer {
         _ => unreadable(unread),
     })?;
     let own = found.filter(|record| caller.viewer().sees(record.company, record.test));
-    view(context, own.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?, newer_steps)
+    view(context, own.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?, newer_values)
 }
 
 /// Merges the body into a lead of the caller's company, and shows it.
-pub async fn grow(mut context: Context<ApiState>) -> Answer {
+pub async fn merge(mut context: Context<ApiState>) -> Answer {
     let uuid = context.params.uuid("uuid")?;
     let later = read_lead(&mut context).await?;
     let mut permit = std::mem::take(&mut context.request.permit);
-    let growth = growth(&context, uuid, &later)?;
-    let newer_values = growth.newer_values;
-    let grown = context.app.matchmaker.grow_lead(growth, &mut permit).await.map_err(refused)?;
-    view(&context, grown.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?, newer_values)
+    let merge = to_merge(&context, uuid, &later)?;
+    let newer_values = merge.newer_values;
+    let merged = context.app.matchmaker.merge_lead(merge, &mut permit).await.map_err(refused)?;
+    view(&context, merged.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?, newer_values)
 }
 
-fn view(context: &Context<ApiState>, record: LeadRecord, newer_steps: bool) -> Answer {
+fn view(context: &Context<ApiState>, record: LeadRecord, newer_values: bool) -> Answer {
     let (caller, records) = (context.caller()?, &context.app.engine().records);
     let mut actions = history::lead_actions(records, &record).map_err(unreadable)?;
-    if !newer_steps {
+    if !newer_values {
         actions.retain(|action| LeadActionType::SPECIFIED.contains(&action.action_type));
     }
     let LeadRecord { uuid, company, test, created_at, updated_at, lead, .. } = record;

@@ -3,7 +3,7 @@
 
 use hyper::header::{CACHE_CONTROL, HeaderName};
 
-use super::submission::{RETRY_AFTER_OVERLOAD_S, growth, read_lead_or_nothing, read_submission, refused};
+use super::submission::{RETRY_AFTER_OVERLOAD_S, read_lead_or_nothing, read_submission, refused, to_merge};
 use super::waiting::{held_versions, preferred_wait};
 use crate::prelude::*;
 use offerd_base::telemetry::traces::TraceContext;
@@ -31,11 +31,11 @@ pub async fn submit_blocking(context: Context<ApiState>) -> Answer {
 pub async fn submit_again(mut context: Context<ApiState>) -> Answer {
     let lead = context.params.uuid("leadUuid")?;
     let later = read_lead_or_nothing(&mut context).await?;
-    let growth = growth(&context, lead, &later)?;
+    let merge = to_merge(&context, lead, &later)?;
     let trace = TraceContext::of_request(&context.request.headers);
     let (matchmaker, permit) = (&context.app.matchmaker, context.request.permit);
     let since = matchmaker.engine().kept.moment();
-    let submitted = matchmaker.submit_again(growth, trace.as_ref(), permit, Until::Prompt).await;
+    let submitted = matchmaker.submit_again(merge, trace.as_ref(), permit, Until::Prompt).await;
     let snapshot = submitted.map_err(refused)?.ok_or_else(|| Failure::unknown_uuid("Lead", lead))?;
     Ok(reply(&context.app, snapshot, since))
 }

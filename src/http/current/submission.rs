@@ -11,7 +11,7 @@ use crate::v1;
 use offerd_base::load_shedder::Permit;
 use offerd_base::telemetry::traces::TraceContext;
 use offerd_engine::matching::idempotency::IdempotencyKey;
-use offerd_engine::matching::{Growth, LeadRefusal, Submission, trigger};
+use offerd_engine::matching::{LeadRefusal, Merge, Submission, trigger};
 use offerd_model::{KnownKeys, Lead, UnreadableBody};
 
 pub(super) const RETRY_AFTER_OVERLOAD_S: u32 = 1;
@@ -94,12 +94,12 @@ pub(super) fn submission(context: &Context<ApiState>, lead: Lead) -> Result<Subm
     })
 }
 
-/// The growth of a lead by what its caller sends later.
-pub fn growth<'l>(context: &Context<ApiState>, lead: Uuid, later: &'l Lead) -> Result<Growth<'l>, Failure> {
+/// A merge of the caller's body into a lead.
+pub fn to_merge<'l>(context: &Context<ApiState>, lead: Uuid, later: &'l Lead) -> Result<Merge<'l>, Failure> {
     let caller = context.caller()?;
     let newer_values = knows_newer_values(context)?;
     let made_since = context.app.mergeable_since(caller);
-    Ok(Growth { viewer: caller.viewer(), lead, later, newer_values, made_since })
+    Ok(Merge { viewer: caller.viewer(), lead, later, newer_values, made_since })
 }
 
 /// Whether the caller accepts values beyond the specification: it names a version of the interface.

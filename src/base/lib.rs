@@ -8,7 +8,7 @@
 //! | [`load_shedder`] | admission control: how much new work is in flight, queued or refused |
 //! | [`partner_health`] | judges a partner by how its asks end, against its own past |
 //! | [`ids`] | unguessable uuids, and uuids derived from a name |
-//! | [`shares`] | per-company fair shares of a bounded resource |
+//! | [`shares`] | per-company quotas of a bounded resource |
 //! | [`regular_file`], [`private_file`], [`run_file`] | bounded reads, owner-only files, finding a daemon |
 //! | `worded` | the macro for enumerations whose variants have words |
 

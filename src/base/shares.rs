@@ -1,4 +1,4 @@
-//! Per-company fair shares of a bounded resource.
+//! Per-company quotas of a bounded resource.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use uuid::Uuid;
 
-/// Counts the shares of companies. Memory is bounded by the shares: a company without any is forgotten.
+/// Counts what each company holds of its quota. Memory is bounded: a company that holds nothing is forgotten.
 #[derive(Debug, Clone, Default)]
 pub struct CompanyShares {
     held: Arc<Mutex<HashMap<Uuid, usize>>>,
 }
 
-/// A company's share, returned on drop.
+/// A part of a company's quota, returned on drop.
 #[derive(Debug)]
 pub struct CompanyShare {
     company: Uuid,

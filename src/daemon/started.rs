@@ -36,7 +36,7 @@ use offerd_outbound::alerts::{self, AlertBoard};
 use offerd_outbound::outbox::Worker;
 use offerd_outbound::postbacks::{self, PostbackKeeper};
 use offerd_store::audit::{AuditEntry, AuditLog};
-use offerd_store::left_alone;
+use offerd_store::suppression_key_file;
 use offerd_store::tokens::Tokens;
 use offerd_web::{CorsVendorPolicy, Drained, Listener, WrongListenerHint};
 
@@ -211,7 +211,7 @@ impl Started {
     }
 }
 
-/// Reserves shares of capped seats and resumes pending work, before any new lead.
+/// Reserves grants of capped seats and resumes pending work, before any new lead.
 async fn going_on(matchmaker: &Matchmaker) -> Arc<MatchingEngine> {
     let engine = Arc::clone(matchmaker.engine());
     note_book(&engine.book());
@@ -443,7 +443,7 @@ fn engine(
     let called_back_at = settings.integrations.base_url.clone().unwrap_or_else(|| integrations.url());
     let told = |faults: Vec<Fault>| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
     let clients = PartnerClients::new(settings.wire).opened(&book).map_err(told)?;
-    let key_file = offerd_store::suppression_key_file(settings.store.suppression_key_file.as_deref(), &settings.store.path);
+    let key_file = suppression_key_file(settings.store.suppression_key_file.as_deref(), &settings.store.path);
     let holders = Tokens::of(records.store.clone()).holders();
     let rankings = Rankings::of(records.clone(), settings.ranking.clone()).map_err(|why| why.to_string())?;
     let suppressions = Suppressions::of(&records.store, key_file);

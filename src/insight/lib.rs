@@ -1,4 +1,4 @@
-//! Everything that is read back from the records.
+//! Everything else that works on the records.
 //!
 //! | module | holds |
 //! |---|---|

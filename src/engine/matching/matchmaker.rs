@@ -23,7 +23,7 @@ use super::rate_table_actor::{Acknowledgement, FirstWrite, RateTableActor, Start
 use super::refused::LeadRefusal;
 use super::seating::Seating;
 use super::showing::{self, rate_table};
-use super::submission::{LeadMerge, Submission};
+use super::submission::{Merge, Submission};
 use crate::rate_table::machine::MachineStart;
 use crate::rate_table::record::{Asks, TableHeader};
 use crate::rate_table::table::Table;
@@ -75,7 +75,8 @@ struct StartedTable {
 }
 
 impl Matchmaker {
-    /// A matchmaker whose actors run on the thread that accepted the lead, or else on `arbiters` in turn.
+    /// A matchmaker whose actors run on the thread that accepted the lead, or else on the engine
+    /// threads (`arbiters`) in turn.
     pub fn new(engine: MatchingEngine, arbiters: Vec<ArbiterHandle>) -> Self {
         assert!(!arbiters.is_empty(), "actors need an arbiter to run on");
         Self {
@@ -102,7 +103,7 @@ impl Matchmaker {
         if let Some(answer) = self.answered_before(viewer, key.as_ref()).await {
             drop(held);
             submission.permit.pause();
-            return self.settled(answer?, viewer, until).await;
+            return self.when_complete(answer?, viewer, until).await;
         }
         let admitted = self.admit(submission.company)?;
         let trace = self.engine.traces.lead(submission.trace.as_ref());
@@ -123,7 +124,7 @@ impl Matchmaker {
             // The duplicate may be this very request, accepted by another node.
             Err(LeadRefusal::Duplicate(lead)) => {
                 let answer = self.answered_before(viewer, key.as_ref()).await;
-                self.settled(answer.unwrap_or(Err(LeadRefusal::Duplicate(lead)))?, viewer, until).await
+                self.when_complete(answer.unwrap_or(Err(LeadRefusal::Duplicate(lead)))?, viewer, until).await
             }
             Err(refused) => Err(refused),
         }
@@ -140,7 +141,7 @@ impl Matchmaker {
     }
 
     /// The snapshot; the completed one where the caller waits for that.
-    async fn settled(&self, shown: TableSnapshot, viewer: Viewer, until: Until) -> Accepted {
+    async fn when_complete(&self, shown: TableSnapshot, viewer: Viewer, until: Until) -> Accepted {
         if until != Until::Settled || !shown.pending {
             return Ok(shown);
         }
@@ -167,7 +168,7 @@ impl Matchmaker {
     ///
     /// # Errors
     /// [`LeadRefusal`], with nothing written.
-    pub async fn merge_lead(&self, merge: LeadMerge<'_>, permit: &mut Permit) -> Accepted<Option<LeadRecord>> {
+    pub async fn merge_lead(&self, merge: Merge<'_>, permit: &mut Permit) -> Accepted<Option<LeadRecord>> {
         let Some((earlier, _)) = self.merged(merge)? else { return Ok(None) };
         permit.pause();
         let turn = self.engine.turn(Tree::Leads, merge.lead).await;
@@ -175,7 +176,8 @@ impl Matchmaker {
         let mut turn = turn.map_err(|failure| LeadRefusal::by(&earlier, failure))?;
         while turn.tries().await {
             let Some((earlier, merged)) = self.merged(merge)? else { return Ok(None) };
-            match self.engine.commit(contacts::merged(&self.engine.records.store, (&earlier, &merged))).await {
+            let commit = contacts::merged(&self.engine.records.store, (&earlier, &merged));
+            match self.engine.commit(commit).await {
                 Ok(()) => {
                     counter!(CONSENTS_CUT).increment(consents::cut(&earlier, &merged) as u64);
                     return Ok(Some(merged));
@@ -191,7 +193,7 @@ impl Matchmaker {
     /// Merges attributes into a lead and builds a new rate table; `None` when the viewer has no such lead.
     pub async fn submit_again(
         &self,
-        merge: LeadMerge<'_>,
+        merge: Merge<'_>,
         trace: Option<&TraceContext>,
         mut permit: Permit,
         until: Until,
@@ -209,8 +211,8 @@ impl Matchmaker {
         }
     }
 
-    fn merged(&self, merge: LeadMerge<'_>) -> Result<Option<(LeadRecord, LeadRecord)>, LeadRefusal> {
-        let LeadMerge { viewer, lead, later, newer_values, made_since } = merge;
+    fn merged(&self, merge: Merge<'_>) -> Result<Option<(LeadRecord, LeadRecord)>, LeadRefusal> {
+        let Merge { viewer, lead, later, newer_values, made_since } = merge;
         let found = reading::lead(&self.engine.records.store, lead).map_err(|_| LeadRefusal::StoreFailed)?;
         let seen = found.filter(|record| viewer.sees(record.company, record.test));
         let Some(earlier) = seen else { return Ok(None) };

@@ -96,15 +96,15 @@ pub fn judge(
     most: usize,
     counted: &dyn Fn(&Seat) -> Option<EligibilityObjection>,
 ) -> Vec<SeatJudgement> {
-    let against = book.seats().iter().map(|seat| against(seat, facts, at, counted));
-    let mut against: Vec<Vec<EligibilityObjection>> = against.collect();
-    seat(book, facts, most, &mut against);
-    book.seats().iter().zip(against).map(|(seat, against)| SeatJudgement::of(seat, facts, against)).collect()
+    let objections = book.seats().iter().map(|seat| objections_to(seat, facts, at, counted));
+    let mut objections: Vec<Vec<EligibilityObjection>> = objections.collect();
+    seat(book, facts, most, &mut objections);
+    book.seats().iter().zip(objections).map(|(seat, found)| SeatJudgement::of(seat, facts, found)).collect()
 }
 
 /// Seats those without objections, as a table does. Second-look seats are judged separately.
-fn seat(book: &Book, facts: &Facts, most: usize, against: &mut [Vec<EligibilityObjection>]) {
-    let fits = book.seats().iter().enumerate().filter(|(nth, _)| against[*nth].is_empty());
+fn seat(book: &Book, facts: &Facts, most: usize, objections: &mut [Vec<EligibilityObjection>]) {
+    let fits = book.seats().iter().enumerate().filter(|(nth, _)| objections[*nth].is_empty());
     let fits = fits.map(|(position, seat)| Fit { position, seat: Arc::clone(seat), offers: Vec::new() });
     // A lead without a uuid may draw the places of any other.
     let lead = facts.uuid.unwrap_or_default();
@@ -128,51 +128,50 @@ fn seat(book: &Book, facts: &Facts, most: usize, against: &mut [Vec<EligibilityO
             None => ("a place at the rate table", "the limit of partners per lead is reached"),
             Some(_) => ("no exclusive partner that takes the lead", taker),
         };
-        against[fit.position].push(EligibilityObjection::new(wanted, found));
+        objections[fit.position].push(EligibilityObjection::new(wanted, found));
     }
 }
 
-fn against(
+fn objections_to(
     seat: &Seat,
     facts: &Facts,
     at: Option<DateTime<Utc>>,
     counted: &dyn Fn(&Seat) -> Option<EligibilityObjection>,
 ) -> Vec<EligibilityObjection> {
     let wanted = facts.lead.asks_for(seat.product_type);
-    let mut against_seat = Vec::new();
+    let mut objections = Vec::new();
     if seat.paused {
-        against_seat.push(EligibilityObjection::new(NOT_PAUSED, "paused in its file"));
+        objections.push(EligibilityObjection::new(NOT_PAUSED, "paused in its file"));
     }
     let gone = at.filter(|at| !seat.limits.runs_at(*at));
-    against_seat.extend(gone.zip(seat.limits.days()).map(|(at, wanted)| {
+    objections.extend(gone.zip(seat.limits.days()).map(|(at, wanted)| {
         let day = at.with_timezone(&seat.limits.time_zone).date_naive();
         EligibilityObjection::new(wanted, day.to_string())
     }));
     if at.is_some() && facts.uuid.is_some_and(|lead| !seat.is_in_share(lead)) {
         let share = seat.limits.share.unwrap_or(1.0);
-        against_seat.push(EligibilityObjection::new(format!("a lead in its share of {share}"), "not in it"));
+        objections.push(EligibilityObjection::new(format!("a lead in its share of {share}"), "not in it"));
     }
     if let Some(at) = at.filter(|at| !seat.limits.open_at(*at)) {
         let opens = seat.limits.next_change(at);
         let opens = opens.map(|opens| format!("closed until {}", opens.format("%Y-%m-%d %H:%M UTC")));
         let wanted = format!("hours of its schedule in {}", seat.limits.time_zone);
-        against_seat.push(EligibilityObjection::new(wanted, opens.unwrap_or_else(|| "closed".to_owned())));
+        objections.push(EligibilityObjection::new(wanted, opens.unwrap_or_else(|| "closed".to_owned())));
     }
-    against_seat.extend(counted(seat));
+    objections.extend(counted(seat));
     if wanted {
         let unmet = refusals(&seat.rule, facts);
         if unmet.is_empty() && seat.fits_nothing(facts) {
-            against_seat
-                .push(EligibilityObjection::new("an offer of its file that fits the lead", "none is"));
+            objections.push(EligibilityObjection::new("an offer of its file that fits the lead", "none is"));
         }
-        against_seat.extend(unmet);
+        objections.extend(unmet);
     } else {
         let asked_for = facts.lead.product_types.iter().flatten();
         let names: Vec<&str> = asked_for.map(|product| product.as_str()).collect();
         let asks = format!("a lead that asks for {}", seat.product_type);
-        against_seat.push(EligibilityObjection::new(asks, names.join(", ")));
+        objections.push(EligibilityObjection::new(asks, names.join(", ")));
     }
-    against_seat
+    objections
 }
 
 impl SeatJudgement {
@@ -198,10 +197,10 @@ impl SeatJudgement {
 }
 
 impl OfferJudgement {
-    fn of(offer: &CatalogOffer, seat: &Seat, against_seat: &[EligibilityObjection], facts: &Facts) -> Self {
+    fn of(offer: &CatalogOffer, seat: &Seat, objections: &[EligibilityObjection], facts: &Facts) -> Self {
         let mut refusals = refusals(&offer.rule, facts);
-        let is_met = refusals.is_empty() && against_seat.is_empty();
-        refusals.retain(|refusal| !against_seat.contains(refusal));
+        let is_met = refusals.is_empty() && objections.is_empty();
+        refusals.retain(|refusal| !objections.contains(refusal));
         let quote = (is_met && seat.http.is_none()).then(|| offer.quote(facts, true));
         let has_no_band = matches!(quote, Some(None));
         if has_no_band {

@@ -1,4 +1,4 @@
-//! This node's shares of caps and budgets, where other nodes use the same store.
+//! This node's grants of caps and budgets, where other nodes use the same store.
 
 use std::collections::BTreeMap;
 

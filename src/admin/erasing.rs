@@ -54,11 +54,11 @@ pub(super) async fn erase(mut context: Context) -> Result<Reply> {
     let (mut progress, ended) = begin(&context.app, PersonRequest::ordered(&context, order)?, suppress)?;
     // A failure before the start is the answer itself; a later one can only be a line of it.
     let Some(first) = progress.recv().await else {
-        return Ok(json_lines(stream::iter(result_lines(Ok(gone_on(ended.await)?)))));
+        return Ok(json_lines(stream::iter(result_lines(Ok(join(ended.await)?)))));
     };
     let more = stream::unfold(progress, |mut progress| async { Some((progress.recv().await?, progress)) });
     let lines = stream::iter([first]).chain(more).map(ErasureLine::Progress);
-    let ended = stream::once(ended).flat_map(|ended| stream::iter(result_lines(gone_on(ended))));
+    let ended = stream::once(ended).flat_map(|ended| stream::iter(result_lines(join(ended))));
     Ok(json_lines(lines.chain(ended)))
 }
 
@@ -75,8 +75,8 @@ fn result_lines(ended: Result<Receipt>) -> Vec<ErasureLine> {
 
 /// Erases all leads of a person, and opts them out if `suppress` is set. Fails when not all of them are
 /// erased; erases none when that could not be audited before.
-pub(super) async fn erased(app: &Arc<AdminState>, wish: PersonRequest, suppress: bool) -> Result<Receipt> {
-    gone_on(begin(app, wish, suppress)?.1.await)
+pub(super) async fn erase_all(app: &Arc<AdminState>, wish: PersonRequest, suppress: bool) -> Result<Receipt> {
+    join(begin(app, wish, suppress)?.1.await)
 }
 
 /// A running erasure: its progress, and its end.
@@ -90,7 +90,7 @@ fn begin(app: &Arc<AdminState>, wish: PersonRequest, suppress: bool) -> Result<R
     Ok((progress, app.detached.begin(work)))
 }
 
-fn gone_on(ended: Result<Result<Receipt>, JoinError>) -> Result<Receipt> {
+fn join(ended: Result<Result<Receipt>, JoinError>) -> Result<Receipt> {
     ended.map_err(our_fault("an erasure stopped early"))?
 }
 

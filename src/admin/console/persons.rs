@@ -33,7 +33,7 @@ pub(super) async fn export(visit: &ConsoleRequest) -> Result<View> {
 }
 
 pub(super) async fn erase(visit: &ConsoleRequest) -> Result<View> {
-    match erased(visit).await {
+    match erase_confirmed(visit).await {
         Ok(receipt) => Ok(visit.view(RECEIPT, receipt)?.titled("Receipt of an erasure")),
         Err(failure) => page(visit, Err(failure)).await,
     }
@@ -68,12 +68,12 @@ async fn exported(visit: &ConsoleRequest) -> Result<Reply> {
     Ok(Reply::json_bytes(json).header(CONTENT_DISPOSITION, name))
 }
 
-async fn erased(visit: &ConsoleRequest) -> Result<Value> {
+async fn erase_confirmed(visit: &ConsoleRequest) -> Result<Value> {
     let wish = asked(visit, typed)?.wish(visit)?;
     if visit.field("sure") != Some("yes") {
         return Err(Failure::bad_request("Nothing was erased: tick the box that confirms the erasure."));
     }
-    let receipt = erasing::erased(&visit.app, wish.clone(), visit.field("suppress").is_some()).await?;
+    let receipt = erasing::erase_all(&visit.app, wish.clone(), visit.field("suppress").is_some()).await?;
     let json = serde_json::to_string_pretty(&receipt).map_err(our_fault("a receipt could not be written"))?;
     let listed = receipt.left_alone.map(OptOutCounts::told);
     // Whether the submitted key is opted out, now or before.

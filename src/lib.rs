@@ -54,9 +54,11 @@
 //! | ask | asking one seat for one rate table; ends in exactly one outcome, may take several calls |
 //! | bid | a partner's answer to a ping: its price, before it is sent the person |
 //! | book | the seats of all partner files, compiled; a reload replaces it as a whole |
+//! | company | submits leads and is shown their rate tables; the specification's supply partner |
 //! | data key | encrypts the records of one lead; destroyed to erase the lead |
 //! | feed | the events of a company's leads, in order of arrival |
 //! | head | the first record of a rate table: the seats that are asked, those that are not, and why |
+//! | not seated, not called | kept from the table by a limit or a rule; seated, but its breaker is open |
 //! | postback | an event of a lead, pushed to its company |
 //! | quote | the part of an offer that depends on the lead |
 //! | reason | why a seat has offers at a table, or has none |
@@ -78,8 +80,7 @@
 //!   records.
 //! - Arrival times never go back. A reload replaces everything or nothing (`daemon/reload.rs`).
 //! - No log, metric or error holds personal data; none is on the disk unencrypted ([`store::TREES`]).
-//! - Public ids reveal nothing: [`ids`] generates them, and only the store's key maps an offer to its table
-//!   ([`records::public_ids`]).
+//! - Public ids ([`ids`]) reveal nothing: only the store maps an offer to its table ([`records::public_ids`]).
 //! - A test token sees only test records, a publishable one no personal data ([`model::Viewer`]).
 //! - A command calls the admin routes of a running daemon, or runs them itself over a stopped store; only
 //!   `cli/admin_client.rs` knows which.
@@ -99,8 +100,7 @@
 //! - A kind of alert: `outbound/alerts/rule.rs`, `handbook/metrics.md`; its test writes `alerts.yml`.
 //! - An outcome of an ask: [`rate_table::outcome`], [`rate_table::reason`], `handbook/errors.md`.
 //! - A part of a score: [`partners::ranking`], [`partners::catalog`], [`config`], `handbook/tuning.md`.
-//! - An endpoint: `http/current`, `http/routes.rs`, `handbook/client.md`, `tests/it/access.rs`; of an operator:
-//!   [`admin`].
+//! - An endpoint: `http/{current,routes.rs}`, `handbook/client.md`, `tests/it/access.rs`; or [`admin`].
 //! - A projection of the feeds: a [`Projection`](records::projection::Projection), `daemon/started.rs`.
 //! - A kind of record: `store/trees.rs`; if about a person also [`persons`], [`transfer`],
 //!   `store/salvage/rescue.rs`, `handbook/privacy.md`.

@@ -17,7 +17,7 @@ operations! {
     list(context) => standing(&context.app);
 
     /// Sends a test alert, and reports the result of each receiver.
-    test(context, test: AlertTest) => tested(&context.app, &by(&context), test.receiver.as_deref()).await?;
+    test(context, test: AlertTest) => notify(&context.app, &by(&context), test.receiver.as_deref()).await?;
 }
 
 /// The current alerts. On a follower whose store does not answer, they may be out of date.
@@ -31,7 +31,7 @@ pub(super) fn standing(app: &AdminState) -> AlertsStatus {
     standing
 }
 
-pub(super) async fn tested(app: &AdminState, by: &AuditActor, to: Option<&str>) -> Result<Vec<ReceiverTest>> {
+pub(super) async fn notify(app: &AdminState, by: &AuditActor, to: Option<&str>) -> Result<Vec<ReceiverTest>> {
     let settings = app.settings();
     check_receiver(&settings.alerts, to).map_err(|fault| Failure::bad_attribute("receiver", fault))?;
     let note = note!("alerts.test", "test of alerts sent").about(to.unwrap_or("every receiver"));

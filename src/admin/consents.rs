@@ -15,7 +15,7 @@ pub(super) async fn list(context: Context) -> Result<Reply> {
         Some(company) => Some(Place { company, from_us: parameter(&context, "nextUs", WHOLE)?.unwrap_or(0) }),
         None => {
             // Recorded once for all pages.
-            noted(&context.app, &by(&context)).await?;
+            note_access(&context.app, &by(&context)).await?;
             None
         }
     };
@@ -24,7 +24,7 @@ pub(super) async fn list(context: Context) -> Result<Reply> {
 }
 
 /// Records a look at consents; the console uses it too. Fails when the audit cannot be written.
-pub(super) async fn noted(app: &AdminState, actor: &AuditActor) -> Result<()> {
+pub(super) async fn note_access(app: &AdminState, actor: &AuditActor) -> Result<()> {
     app.note(actor, note!("consents.read")).await
 }
 

@@ -7,7 +7,7 @@ use metrics::counter;
 
 use super::command::{csv_file, wants_csv};
 use super::prelude::*;
-use super::reports::{asked, failed, reports};
+use super::reports::{failed, reports, run_query};
 use offerd_base::telemetry::metrics::EXPERIMENT_COMPARISONS;
 use offerd_engine::experiments::{ExperimentRule, RuleState};
 use offerd_engine::rate_table::treatment::Treatment;
@@ -98,7 +98,7 @@ pub(super) async fn compare(context: Context) -> Result<Reply> {
     }
     let test = is_test(query("leads"))?;
     let is_csv = wants_csv(&context, query("format"))?;
-    let comparison = compared(&context.app, context.params.get("rule").unwrap_or_default(), test).await?;
+    let comparison = evaluate(&context.app, context.params.get("rule").unwrap_or_default(), test).await?;
     if is_csv { as_csv(&comparison) } else { Reply::json(&comparison) }
 }
 
@@ -111,7 +111,7 @@ pub(super) fn is_test(leads: Option<&str>) -> Result<bool> {
 }
 
 pub(super) async fn standings(app: &Arc<AdminState>) -> Result<Vec<RuleStanding>> {
-    let leads = [counted(app, "live").await?, counted(app, "test").await?];
+    let leads = [count_leads(app, "live").await?, count_leads(app, "test").await?];
     let configuration = app.engine.configuration();
     let declared = configuration.experiments.all().iter().map(|rule| standing(rule, &leads));
     let labels = leads.iter().flat_map(BTreeMap::keys).filter_map(|label| label.split_once('/'));
@@ -150,20 +150,20 @@ fn variant(rule: &str, name: &str, part: Option<f64>, about: String, of: &Varian
     VariantStanding { variant: name.to_owned(), percent: part, about, leads, test_leads }
 }
 
-async fn counted(app: &Arc<AdminState>, leads: &str) -> Result<BTreeMap<String, i64>> {
+async fn count_leads(app: &Arc<AdminState>, leads: &str) -> Result<BTreeMap<String, i64>> {
     let reports = reports(app)?;
     let pairs = [("by", "experiment"), ("from", FIRST_DAY), ("leads", leads)];
     let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let query = reports
         .query(&pairs)
         .map_err(|faults| our_fault("leads could not be counted")(format!("{faults:?}")))?;
-    let report: Report = asked(reports, query).await?.map_err(failed)?;
+    let report: Report = run_query(reports, query).await?.map_err(failed)?;
     let all = report.rows.into_iter().filter_map(|row| Some((row.by.into_iter().next()?, row.figures.leads)));
     Ok(all.collect())
 }
 
 /// Compares the variants of a rule, one comparison at a time. 404 for a rule that never existed.
-pub(super) async fn compared(app: &Arc<AdminState>, rule: &str, test: bool) -> Result<Comparison> {
+pub(super) async fn evaluate(app: &Arc<AdminState>, rule: &str, test: bool) -> Result<Comparison> {
     let Ok(_permit) = Arc::clone(&app.replays).try_acquire_owned() else {
         counter!(EXPERIMENT_COMPARISONS, "result" => "busy").increment(1);
         return Err(unavailable("Another comparison or replay is running; try again"));

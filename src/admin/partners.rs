@@ -49,14 +49,14 @@ pub struct PauseOrder {
 operations! {
     pause(context, order: PauseOrder) => {
         let reason = order.reason.as_deref().map(reason_given).transpose()?;
-        paused(&context.app, &order.what, reason, &by(&context)).await?
+        pause_seats(&context.app, &order.what, reason, &by(&context)).await?
     };
-    resume(context, what: Pausable) => resumed(&context.app, &what, &by(&context)).await?;
-    probe(context, what: Pausable) => probed(&context.app, &what, &by(&context)).await?;
+    resume(context, what: Pausable) => unpause(&context.app, &what, &by(&context)).await?;
+    probe(context, what: Pausable) => reprobe(&context.app, &what, &by(&context)).await?;
 }
 
 /// Pauses a partner or product type of the book, until it is resumed.
-pub(super) async fn paused(
+pub(super) async fn pause_seats(
     app: &AdminState,
     what: &Pausable,
     reason: Option<&str>,
@@ -73,7 +73,7 @@ pub(super) async fn paused(
 }
 
 /// Ends a pause, even if the partner is no longer in the book.
-pub(super) async fn resumed(app: &AdminState, what: &Pausable, actor: &AuditActor) -> Result<ResumeResult> {
+pub(super) async fn unpause(app: &AdminState, what: &Pausable, actor: &AuditActor) -> Result<ResumeResult> {
     let (partner, product_type) = named(what);
     let note = note!("partner.resume", partner, product_type, "partner resumed").about(told(what));
     let done = pausing::resume(&app.engine, what, async |commit| app.commit(actor, note, commit).await).await;
@@ -82,7 +82,7 @@ pub(super) async fn resumed(app: &AdminState, what: &Pausable, actor: &AuditActo
 
 /// Lets the next calls through the breakers of a partner or product type of the book, on this node. Returns
 /// the product types whose breaker was not closed.
-pub(super) async fn probed(app: &AdminState, what: &Pausable, by: &AuditActor) -> Result<Vec<ProductType>> {
+pub(super) async fn reprobe(app: &AdminState, what: &Pausable, by: &AuditActor) -> Result<Vec<ProductType>> {
     in_book(app, what)?;
     let (partner, product_type) = named(what);
     let note = note!("partner.probe", partner, product_type, "breaker of a partner probed").about(told(what));

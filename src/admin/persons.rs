@@ -53,13 +53,13 @@ pub(super) struct PersonRequest {
 
 operations! {
     find(context, order: PersonOrder) => found(&context.app, PersonRequest::ordered(&context, order)?).await?;
-    export(context, order: PersonOrder) => copied(&context.app, PersonRequest::ordered(&context, order)?).await?;
+    export(context, order: PersonOrder) => collect(&context.app, PersonRequest::ordered(&context, order)?).await?;
     suppress(context, order: PersonOrder) => {
-        suppressed(&context.app, PersonRequest::ordered(&context, order)?).await?;
+        opt_out(&context.app, PersonRequest::ordered(&context, order)?).await?;
         OptOutChange { was_suppressed: true }
     };
     unsuppress(context, order: PersonOrder) => OptOutChange {
-        was_suppressed: unsuppressed(&context.app, PersonRequest::ordered(&context, order)?).await?,
+        was_suppressed: opt_in(&context.app, PersonRequest::ordered(&context, order)?).await?,
     };
 }
 
@@ -97,7 +97,7 @@ pub(super) async fn found(app: &Arc<AdminState>, wish: PersonRequest) -> Result<
     .await
 }
 
-pub(super) async fn copied(app: &Arc<AdminState>, wish: PersonRequest) -> Result<request::PersonExport> {
+pub(super) async fn collect(app: &Arc<AdminState>, wish: PersonRequest) -> Result<request::PersonExport> {
     seen_through(app, UNREAD, async move |app| {
         let found = about(&app, &wish).await?.found;
         let copy = carried_out(&app, move |engine, _| request::copy(engine, &found)).await?;
@@ -158,7 +158,7 @@ pub(super) async fn opt_out_by_all_keys(
     Ok(listed)
 }
 
-pub(super) async fn suppressed(app: &Arc<AdminState>, wish: PersonRequest) -> Result<()> {
+pub(super) async fn opt_out(app: &Arc<AdminState>, wish: PersonRequest) -> Result<()> {
     seen_through(app, "a person could not be opted out", async move |app| {
         named_nowhere(&app, &wish).await?;
         add_opt_outs(&app.engine, wish.kind, &[wish.digest]).await?;
@@ -172,7 +172,7 @@ pub(super) async fn suppressed(app: &Arc<AdminState>, wish: PersonRequest) -> Re
 }
 
 /// Ends a person's opt-out; true if it existed. Returns the fault of the key or of the store.
-pub(super) async fn unsuppressed(app: &Arc<AdminState>, wish: PersonRequest) -> Result<bool> {
+pub(super) async fn opt_in(app: &Arc<AdminState>, wish: PersonRequest) -> Result<bool> {
     seen_through(app, "an opt-out could not be removed", async move |app| {
         named_nowhere(&app, &wish).await?;
         let key_file = &app.engine.suppressions.key_file;

@@ -20,15 +20,15 @@ pub(super) async fn dead(context: Context) -> Result<Reply> {
 pub(super) async fn retry(mut context: Context) -> Result<Reply> {
     let which: Retry = order(&mut context, ORDER_BYTES).await?;
     let subscription = named(&context.app, &context.params)?;
-    Reply::json(&retried(&context.app, &by(&context), &subscription, which).await?)
+    Reply::json(&retry_dead(&context.app, &by(&context), &subscription, which).await?)
 }
 
 pub(super) async fn test(context: Context) -> Result<Reply> {
     let subscription = named(&context.app, &context.params)?;
-    Reply::json(&tried(&context.app, &by(&context), &subscription).await.map_err(unavailable)?)
+    Reply::json(&send_test(&context.app, &by(&context), &subscription).await.map_err(unavailable)?)
 }
 
-pub(super) async fn retried(
+pub(super) async fn retry_dead(
     app: &AdminState,
     actor: &AuditActor,
     subscription: &Subscription,
@@ -42,9 +42,9 @@ pub(super) async fn retried(
     Ok(retried)
 }
 
-pub(super) async fn tried(app: &AdminState, actor: &AuditActor, to: &Subscription) -> Result<Trial, String> {
+pub(super) async fn send_test(app: &AdminState, by: &AuditActor, to: &Subscription) -> Result<Trial, String> {
     let name = &to.name;
-    app.note_if_can(actor, note!("postbacks.test", subscription = name, "test event sent").about(name)).await;
+    app.note_if_can(by, note!("postbacks.test", subscription = name, "test event sent").about(name)).await;
     postbacks::try_out(to).await
 }
 

@@ -61,10 +61,10 @@ pub(super) async fn settle(app: &AdminState) {
 pub(super) async fn made(app: &Arc<AdminState>, pairs: &[(String, String)]) -> Result<Report> {
     let reports = reports(app)?;
     let query = reports.query(pairs).map_err(unfit)?;
-    asked(reports, query).await?.map_err(failed)
+    run_query(reports, query).await?.map_err(failed)
 }
 
-pub(super) async fn asked(reports: Reports, query: ReportQuery) -> Result<Result<Report, ReportFault>> {
+pub(super) async fn run_query(reports: Reports, query: ReportQuery) -> Result<Result<Report, ReportFault>> {
     blocking("a report could not be made", move || reports.report(&query)).await
 }
 

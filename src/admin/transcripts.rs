@@ -19,12 +19,12 @@ operations! {
     redacted(context) => found(&context.app, context.params.uuid("uuid")?, None, false).await?;
     reveal(context, order: Reveal) => {
         let (actor, uuid) = (by(&context), context.params.uuid("uuid")?);
-        revealed(&context.app, &actor, uuid, order.partner, &order.reason).await?
+        reveal_lead(&context.app, &actor, uuid, order.partner, &order.reason).await?
     };
 }
 
 /// The unredacted transcripts of a table, or of one partner, with an audit record of the reason.
-pub(super) async fn revealed(
+pub(super) async fn reveal_lead(
     app: &Arc<AdminState>,
     actor: &AuditActor,
     uuid: Uuid,

@@ -67,7 +67,7 @@ operations! {
     update(context, what: UserChange) =>
         ListedUser::from(change(&context.app, &by(&context), name(&context), what).await?);
     delete(context) => TargetExists { found: remove(&context.app, &by(&context), name(&context)).await? };
-    invite(context) => invited(&context.app, &by(&context), name(&context)).await?;
+    invite(context) => create_link(&context.app, &by(&context), name(&context)).await?;
 }
 
 fn name(context: &Context) -> &str {
@@ -146,7 +146,7 @@ pub(super) fn is_last_administrator(app: &AdminState, name: &str) -> Result<bool
 }
 
 /// A one-time sign-in link with which a user sets a password. Fails for a disabled account.
-pub(super) async fn invited(app: &AdminState, actor: &AuditActor, name: &str) -> Result<ConsoleLink> {
+pub(super) async fn create_link(app: &AdminState, actor: &AuditActor, name: &str) -> Result<ConsoleLink> {
     let user = known(app, name)?;
     if user.disabled {
         let message = format!("`{name}` is disabled; `offerd user enable {name}` lets them in again");

@@ -1,6 +1,6 @@
 //! `GET /console/alerts`: the alerts and their receivers; `POST …/test`.
 
-use super::super::alerts::{standing, tested};
+use super::super::alerts::{notify, standing};
 use super::prelude::*;
 use offerd_outbound::alerts::{AlertStatus, AlertsStatus, ReceiverTest, Severity};
 
@@ -11,7 +11,7 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
 }
 
 pub(super) async fn test(visit: &ConsoleRequest) -> Result<View> {
-    page(visit, Some(tested(&visit.app, &visit.actor(), visit.field("receiver")).await?))
+    page(visit, Some(notify(&visit.app, &visit.actor(), visit.field("receiver")).await?))
 }
 
 fn page(visit: &ConsoleRequest, tried: Option<Vec<ReceiverTest>>) -> Result<View> {

@@ -4,7 +4,7 @@
 use chrono::{Days, NaiveDate};
 
 use super::prelude::*;
-use crate::consents::noted;
+use crate::consents::note_access;
 use offerd_insight::persons::consent_lines::{
     ArrivalDays, ConsentFields, ConsentSummary, STATEMENTS, Summaries, TooMany, each,
 };
@@ -122,7 +122,7 @@ async fn walked<T: Default + Send + 'static>(
     let permit = Arc::clone(&visit.app.console.scans).try_acquire_owned();
     let busy = "Another page is reading the store; try again in a moment.";
     let permit = permit.map_err(|_| unavailable(busy))?;
-    noted(&visit.app, &visit.actor()).await?;
+    note_access(&visit.app, &visit.actor()).await?;
     let walk = move |app: &AdminState| {
         let _permit = permit;
         let (mut made, mut read, mut next) = (T::default(), ConsentReadCounts::default(), None);

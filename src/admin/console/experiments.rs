@@ -1,6 +1,6 @@
 //! `GET /console/experiments`: rules and the comparison of one; `GET /console/experiments/download`: as CSV.
 
-use super::super::experiments::{RuleStanding, as_csv, compared, is_test, standings};
+use super::super::experiments::{RuleStanding, as_csv, evaluate, is_test, standings};
 use super::prelude::*;
 use offerd_engine::experiments::RuleState;
 use offerd_insight::hindsight::comparison::{
@@ -12,7 +12,7 @@ const PAGE: ConsolePage = ConsolePage::new(Section::Experiments, "experiments.ht
 pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let test = is_test(visit.query_value("leads"))?;
     let shown = match visit.query_value("rule").filter(|rule| !rule.is_empty()) {
-        Some(rule) => Some(shown(&compared(&visit.app, rule, test).await?)),
+        Some(rule) => Some(shown(&evaluate(&visit.app, rule, test).await?)),
         None => None,
     };
     let rules: Vec<_> = standings(&visit.app).await?.iter().map(rule).collect();
@@ -22,7 +22,7 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
 
 pub(super) async fn download(visit: &ConsoleRequest) -> Result<View> {
     let test = is_test(visit.query_value("leads"))?;
-    as_csv(&compared(&visit.app, visit.query_value("rule").unwrap_or_default(), test).await?).map(View::from)
+    as_csv(&evaluate(&visit.app, visit.query_value("rule").unwrap_or_default(), test).await?).map(View::from)
 }
 
 fn rule(standing: &RuleStanding) -> Value {

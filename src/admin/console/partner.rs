@@ -1,6 +1,6 @@
 //! `GET /console/partners/{partner}`: a partner, by product type; `POST …/pause`, `…/resume`, `…/probe`.
 
-use super::super::partners::{paused, probed, resumed};
+use super::super::partners::{pause_seats, reprobe, unpause};
 use super::super::reasons::reason_given;
 use super::prelude::*;
 use super::standing::{SeatView, of_seats};
@@ -34,19 +34,19 @@ pub(super) async fn back(visit: &ConsoleRequest) -> Result<View> {
 pub(super) async fn pause(visit: &ConsoleRequest) -> Result<View> {
     let what = pausable(visit)?;
     let reason = visit.field("reason").filter(|reason| !reason.trim().is_empty());
-    paused(&visit.app, &what, reason.map(reason_given).transpose()?, &visit.actor()).await?;
+    pause_seats(&visit.app, &what, reason.map(reason_given).transpose()?, &visit.actor()).await?;
     View::at(&path_of(&what.partner))
 }
 
 pub(super) async fn resume(visit: &ConsoleRequest) -> Result<View> {
     let what = pausable(visit)?;
-    resumed(&visit.app, &what, &visit.actor()).await?;
+    unpause(&visit.app, &what, &visit.actor()).await?;
     View::at(&path_of(&what.partner))
 }
 
 pub(super) async fn probe(visit: &ConsoleRequest) -> Result<View> {
     let what = pausable(visit)?;
-    probed(&visit.app, &what, &visit.actor()).await?;
+    reprobe(&visit.app, &what, &visit.actor()).await?;
     View::at(&path_of(&what.partner))
 }
 

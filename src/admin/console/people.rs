@@ -32,7 +32,7 @@ async fn added(visit: &ConsoleRequest) -> Result<UserChangeResult> {
     let new = NewUser { name, role: role(visit)?, password: None };
     let user = users::add(&visit.app, &visit.actor(), new).await?;
     let done = Some(format!("{} is added as {}.", user.name, user.role.word()));
-    Ok(UserChangeResult { done, ..invited(visit, &user.name).await? })
+    Ok(UserChangeResult { done, ..invite(visit, &user.name).await? })
 }
 
 async fn changed(visit: &ConsoleRequest, name: &str) -> Result<UserChangeResult> {
@@ -50,7 +50,7 @@ async fn changed(visit: &ConsoleRequest, name: &str) -> Result<UserChangeResult>
         return Err(Failure::bad_attribute("name", LAST));
     }
     let (what, words) = match visit.field("do").unwrap_or_default() {
-        "invite" => return invited(visit, name).await,
+        "invite" => return invite(visit, name).await,
         "remove" => {
             if !users::remove(&visit.app, &visit.actor(), name).await? {
                 return Err(Failure::unknown("There is no such user any longer."));
@@ -67,8 +67,8 @@ async fn changed(visit: &ConsoleRequest, name: &str) -> Result<UserChangeResult>
 }
 
 /// The link is shown as a path, so that the browser copies it with the address it uses itself.
-async fn invited(visit: &ConsoleRequest, name: &str) -> Result<UserChangeResult> {
-    let link = users::invited(&visit.app, &visit.actor(), name).await?;
+async fn invite(visit: &ConsoleRequest, name: &str) -> Result<UserChangeResult> {
+    let link = users::create_link(&visit.app, &visit.actor(), name).await?;
     let path = link.url.strip_prefix(&visit.app.run_file.admin).unwrap_or(&link.url).to_owned();
     Ok(UserChangeResult { link: Some((name.to_owned(), path)), done: None })
 }

@@ -41,7 +41,7 @@ pub(super) async fn erase(visit: &ConsoleRequest) -> Result<View> {
 
 pub(super) async fn suppress(visit: &ConsoleRequest) -> Result<View> {
     let done = async || {
-        persons::suppressed(&visit.app, asked(visit, typed)?.wish(visit)?).await?;
+        persons::opt_out(&visit.app, asked(visit, typed)?.wish(visit)?).await?;
         Ok(Some("From now on, no partner is asked about leads submitted with this contact.".to_owned()))
     };
     page(visit, done().await).await
@@ -49,7 +49,7 @@ pub(super) async fn suppress(visit: &ConsoleRequest) -> Result<View> {
 
 pub(super) async fn unsuppress(visit: &ConsoleRequest) -> Result<View> {
     let done = async || {
-        let was_on = persons::unsuppressed(&visit.app, asked(visit, typed_before)?.wish(visit)?).await?;
+        let was_on = persons::opt_in(&visit.app, asked(visit, typed_before)?.wish(visit)?).await?;
         let done = match was_on {
             true => "Partners may be asked about them again.",
             false => "They were not on the opt-out list.",
@@ -60,7 +60,7 @@ pub(super) async fn unsuppress(visit: &ConsoleRequest) -> Result<View> {
 }
 
 async fn exported(visit: &ConsoleRequest) -> Result<Reply> {
-    let all = persons::copied(&visit.app, asked(visit, typed)?.wish(visit)?).await?;
+    let all = persons::collect(&visit.app, asked(visit, typed)?.wish(visit)?).await?;
     let json =
         serde_json::to_vec_pretty(&all).map_err(our_fault("the export could not be written as JSON"))?;
     // The file name does not identify the person.

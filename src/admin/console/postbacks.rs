@@ -1,6 +1,6 @@
 //! `GET /console/postbacks`: the state of the postbacks; `POST …/{name}/test` and `…/{name}/retry`.
 
-use super::super::postbacks::{UNREAD, named, retried, tried};
+use super::super::postbacks::{UNREAD, named, retry_dead, send_test};
 use super::prelude::*;
 use offerd_outbound::postbacks::{self, PostbackDelivery, Retry, Subscription, SubscriptionStatus, Trial};
 use offerd_store::CommitError;
@@ -17,13 +17,13 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
 
 pub(super) async fn test(visit: &ConsoleRequest) -> Result<View> {
     let subscription = named(&visit.app, &visit.params)?;
-    let trial = tried(&visit.app, &visit.actor(), &subscription).await;
+    let trial = send_test(&visit.app, &visit.actor(), &subscription).await;
     page(visit, Some((subscription.name.clone(), trial)), None).await
 }
 
 pub(super) async fn retry(visit: &ConsoleRequest) -> Result<View> {
     let subscription = named(&visit.app, &visit.params)?;
-    let put_back = retried(&visit.app, &visit.actor(), &subscription, Retry::default()).await?.put_back;
+    let put_back = retry_dead(&visit.app, &visit.actor(), &subscription, Retry::default()).await?.put_back;
     let done = format!("{} of {} sent again.", figures::counted(put_back, "event"), subscription.name);
     page(visit, None, Some(done)).await
 }

@@ -3,7 +3,7 @@
 
 use chrono::NaiveDate;
 
-use super::super::reports::{as_csv, asked, failed, made, reports};
+use super::super::reports::{as_csv, failed, made, reports, run_query};
 use super::chart::{Chart, ChartLine, WIDE, days};
 use super::prelude::*;
 use offerd_insight::reports::dimension::DimensionSlot;
@@ -34,7 +34,7 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let query = asked_for(visit, &counted);
     let form = form(&given(visit), &counted, query.as_ref().ok());
     let made = match query {
-        Ok(query) => asked(counted, query.clone()).await?.map(|report| (query, report)),
+        Ok(query) => run_query(counted, query.clone()).await?.map(|report| (query, report)),
         Err(faults) => Err(ReportFault::Query(faults)),
     };
     let (faults, shown) = match made {

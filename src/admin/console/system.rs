@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tracing::error;
 
-use super::super::reload::reloaded;
+use super::super::reload::reload_files;
 use super::super::store::StoreReport;
 use super::super::tokens::ListedToken;
 use super::history::{self, MetricsReading};
@@ -28,7 +28,7 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
 }
 
 pub(super) async fn reload(visit: &ConsoleRequest) -> Result<View> {
-    let outcome = reloaded(&visit.app, &visit.actor()).await?;
+    let outcome = reload_files(&visit.app, &visit.actor()).await?;
     visit.view(PAGE, visit.reading(move |app| page(app, Some(told(&outcome)))).await??)
 }
 

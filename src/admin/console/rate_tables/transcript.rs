@@ -2,7 +2,7 @@
 
 use super::path_of;
 use crate::console::prelude::*;
-use crate::transcripts::{found, revealed};
+use crate::transcripts::{found, reveal_lead};
 use offerd_insight::hindsight::transcript::TableTranscript;
 
 const PAGE: ConsolePage = ConsolePage::new(Section::RateTables, "transcript.html");
@@ -21,5 +21,5 @@ pub(in crate::console) async fn reveal(visit: &ConsoleRequest) -> Result<View> {
     let unnamed = || Failure::bad_request("`partner` must name a partner");
     let partner = Some(visit.field("partner").ok_or_else(unnamed)?.to_owned());
     let reason = visit.field("reason").unwrap_or_default();
-    view(visit, &revealed(&visit.app, &visit.actor(), uuid, partner, reason).await?)
+    view(visit, &reveal_lead(&visit.app, &visit.actor(), uuid, partner, reason).await?)
 }

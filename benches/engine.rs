@@ -12,7 +12,7 @@ use offerd::matching::suppressions::{Digests, Suppressions};
 use offerd::model::{AttributeKind, BaseUrl, CreditBands, Lead, SuppressionKind};
 use offerd::partners::eligibility::{ConditionTest, EligibilityCondition};
 use offerd::partners::facts::Subject;
-use offerd::partners::http::{Answered, AskContext, Given, PartnerExchange, Received, Secrets};
+use offerd::partners::http::{Answered, AskContext, AskProgress, Given, Received, Secrets};
 use offerd::partners::index::EligibilityIndex;
 use offerd::partners::{Book, Facts, Fit, Seat};
 use offerd::rate_table::outcome::Outcome;
@@ -246,16 +246,15 @@ fn mapping(criterion: &mut Criterion) {
             bencher.iter(|| Given::of(&facts(black_box(&lead)), &asked));
         });
         group.bench_function(format!("request/{key}"), |bencher| {
-            bencher.iter(|| {
-                source.request(&PartnerExchange::default(), black_box(&given), Secrets::Masked).is_ok()
-            });
+            bencher
+                .iter(|| source.request(&AskProgress::default(), black_box(&given), Secrets::Masked).is_ok());
         });
         let answered = || {
             let (headers, body) = (HeaderMap::new(), black_box(answer.as_bytes()));
             let offers: Vec<_> = seat.offers.iter().collect();
             let received = Received { status: StatusCode::OK, headers: &headers, body };
-            let exchange = PartnerExchange::default();
-            let answered = source.answer(&exchange, received, black_box(&given), &facts(&lead), &offers);
+            let progress = AskProgress::default();
+            let answered = source.answer(&progress, received, black_box(&given), &facts(&lead), &offers);
             answered.expect("the answer can be mapped").answered
         };
         assert!(matches!(answered(), Answered::Offers(quotes) if quotes.len() == 6), "{key}");
@@ -322,7 +321,7 @@ fn hostile(criterion: &mut Criterion) {
                 bencher.iter(|| {
                     let (headers, body) = (HeaderMap::new(), black_box(body.as_bytes()));
                     let received = Received { status: StatusCode::OK, headers: &headers, body };
-                    source.answer(&PartnerExchange::default(), received, &given, &facts(&lead), &[]).is_ok()
+                    source.answer(&AskProgress::default(), received, &given, &facts(&lead), &[]).is_ok()
                 });
             });
         }

@@ -17,7 +17,7 @@ use offerd_engine::matching::question::LeadQuestion;
 use offerd_engine::matching::undeclared_words::unknown_reason;
 use offerd_model::{CreditBands, Lead, ProductType, RateTable};
 use offerd_partners::http::{
-    Answered, AskContext, Given, HttpRequest, HttpSource, MappingError, PartnerExchange, Secrets,
+    Answered, AskContext, AskProgress, Given, HttpRequest, HttpSource, MappingError, Secrets,
 };
 use offerd_partners::offer_json::{OfferPlace, write_offer};
 use offerd_partners::{Facts, Quote, QuoteTerms, Seat};
@@ -144,7 +144,7 @@ fn request(
     secrets: Secrets,
 ) -> Result<Option<HttpRequest>, MappingError> {
     let facts = Facts::new(lead, asked.now, CreditBands::Current);
-    source.request(&PartnerExchange::default(), &Given::of(&facts, asked), secrets)
+    source.request(&AskProgress::default(), &Given::of(&facts, asked), secrets)
 }
 
 /// The message of a mapping fault; the mapping ran on data that may be shown.
@@ -170,8 +170,8 @@ async fn send(
     // A partner may repeat a secret, or answer with a token.
     let mut withheld = source.withheld();
     let conversed = client
-        .fetch(source, &question, begun + seat.timeout, |exchange, reply| {
-            let step = source.step_key(exchange).map_or_else(String::new, |name| format!("{name}: "));
+        .fetch(source, &question, begun + seat.timeout, |progress, reply| {
+            let step = source.step_key(progress).map_or_else(String::new, |name| format!("{name}: "));
             page::print(format_args!("{step}{} after {} ms", reply.status, last.elapsed().as_millis()));
             withheld.learn(&reply.body);
             let body = withheld.out_of(&veil.cover(&body_text(&reply.headers, &reply.body)));

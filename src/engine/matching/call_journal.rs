@@ -6,7 +6,7 @@ use tokio::task::spawn_blocking;
 
 use crate::rate_table::record::{CallRecord, ReceivedCallback, TableHeader};
 use crate::records::{Found, RecordUnavailable, Records, reading, writing};
-use offerd_partners::http::{PartnerExchange, StoredExchange};
+use offerd_partners::http::{AskProgress, StoredAskProgress};
 use offerd_partners::{Fingerprint, SeatTemplate};
 use offerd_store::{Commit, CommitError, Tree};
 
@@ -33,11 +33,11 @@ impl CallJournal {
     /// [`CommitError`] when it may not be on the disk; then nothing may be sent.
     pub async fn write(
         &self,
-        exchange: &PartnerExchange,
+        progress: &AskProgress,
         sent: bool,
         heard: Option<ReceivedCallback>,
     ) -> Result<(), CommitError> {
-        let record = self.record(exchange, sent, heard);
+        let record = self.record(progress, sent, heard);
         self.records.store.commit(writing::call(&self.head, self.seat, &record)).await
     }
 
@@ -45,8 +45,8 @@ impl CallJournal {
     ///
     /// # Errors
     /// [`CommitError`] when it may not be on the disk; then nothing may be sent.
-    pub async fn claim(&self, exchange: &PartnerExchange) -> Result<bool, CommitError> {
-        let record = self.record(exchange, true, None);
+    pub async fn claim(&self, progress: &AskProgress) -> Result<bool, CommitError> {
+        let record = self.record(progress, true, None);
         for _ in 0..CLAIMS {
             let call = writing::call(&self.head, self.seat, &record);
             let claim = alone(&self.records, (&self.head, self.seat), record.step, call).await;
@@ -61,8 +61,8 @@ impl CallJournal {
         Err(CommitError::Crowded)
     }
 
-    fn record(&self, exchange: &PartnerExchange, sent: bool, heard: Option<ReceivedCallback>) -> CallRecord {
-        let StoredExchange { step, kept, bid } = exchange.progress();
+    fn record(&self, progress: &AskProgress, sent: bool, heard: Option<ReceivedCallback>) -> CallRecord {
+        let StoredAskProgress { step, kept, bid } = progress.stored();
         CallRecord { at: self.records.store.now_ms(), step, sent, bid, kept, heard, later: None }
     }
 }

@@ -16,7 +16,7 @@ use crate::rate_table::outcome::NoOfferReason;
 use crate::rate_table::record::ReceivedCallback;
 use crate::rate_table::transcript::CallInitiator;
 use offerd_model::RejectReason;
-use offerd_partners::http::{Awaited, HttpSource, PartnerExchange, Post};
+use offerd_partners::http::{AskProgress, Awaited, HttpSource, Post};
 use offerd_wire::{CallReply, Phases};
 
 /// The calls of one ask; all empty for a dry run. Holds partner answers, so it is not `Debug`.
@@ -41,23 +41,24 @@ pub struct Calls {
 impl Calls {
     /// The point at which to resume; `None` for a new ask. [`AskError::Unsure`] when an at-most-once call may
     /// have been sent.
-    pub(super) fn taken_up(&self, source: &HttpSource) -> Result<Option<PartnerExchange>, AskError> {
+    pub(super) fn resume_point(&self, source: &HttpSource) -> Result<Option<AskProgress>, AskError> {
         let found = self.journal.as_ref().and_then(|journal| journal.found.as_ref());
         let Some(found) = found else { return Ok(None) };
         // A changed file may have other steps; an at-most-once call is never repeated.
-        let exchange = source.taken_up(&found.progress()).filter(|_| !found.sent).ok_or(AskError::Unsure)?;
+        let progress =
+            source.restore_progress(&found.progress()).filter(|_| !found.sent).ok_or(AskError::Unsure)?;
         // When offers are shown before the post, they came with the answer to the ping, which is lost.
-        match source.post.when_shown() && exchange.bid.is_some() {
-            true if source.has_made_once(&exchange) => Err(AskError::Unsure),
+        match source.post.when_shown() && progress.bid.is_some() {
+            true if source.has_made_once(&progress) => Err(AskError::Unsure),
             true => Ok(None),
-            false => Ok(Some(exchange)),
+            false => Ok(Some(progress)),
         }
     }
 
     /// Waits for the partner's callback; `None` when it is time to ask, an error past the time.
     pub(super) async fn called(
         &mut self,
-        (exchange, step): (&PartnerExchange, Option<&str>),
+        (progress, step): (&AskProgress, Option<&str>),
         awaited: Awaited,
         deadline: Instant,
         reader: Option<&AnswerReader>,
@@ -68,8 +69,8 @@ impl Calls {
             return Ok(Some(self.heard(step, heard)));
         }
         let until = match awaited {
-            Awaited::Call => deadline,
-            Awaited::CallOrAsk(every) => deadline.min(Instant::now() + every),
+            Awaited::Callback => deadline,
+            Awaited::CallbackOrPoll(every) => deadline.min(Instant::now() + every),
         };
         loop {
             let called = async { self.callback.as_mut()?.called().await };
@@ -78,12 +79,12 @@ impl Calls {
                     let heard = heard(called);
                     let reply = self.heard(step, heard.clone());
                     let heed = match reader {
-                        Some(reader) => reader.heed(exchange, &reply).await,
+                        Some(reader) => reader.heed(progress, &reply).await,
                         None => CallbackVerdict::Taken,
                     };
                     let is_taken = heed == CallbackVerdict::Taken;
                     if is_taken {
-                        self.write(exchange, false, Some(heard), deadline).await?;
+                        self.write(progress, false, Some(heard), deadline).await?;
                         self.callback.iter_mut().for_each(CallbackAddress::close);
                     }
                     if let CallbackVerdict::Unreadable { located, .. } = &heed {
@@ -96,7 +97,7 @@ impl Calls {
                     }
                 }
                 // A dry run has no callback address.
-                Ok(None) if awaited == Awaited::Call => return Err(AskError::NotCalled),
+                Ok(None) if awaited == Awaited::Callback => return Err(AskError::NotCalled),
                 Ok(None) => sleep_until(until).await,
                 Err(_) => {}
             }
@@ -124,20 +125,20 @@ impl Calls {
         reply
     }
 
-    pub(super) async fn note(&self, exchange: &PartnerExchange, deadline: Instant) -> Result<(), AskError> {
-        self.write(exchange, false, None, deadline).await
+    pub(super) async fn note(&self, progress: &AskProgress, deadline: Instant) -> Result<(), AskError> {
+        self.write(progress, false, None, deadline).await
     }
 
     /// Writes that an at-most-once call is about to be sent, once per lead if `once_a_lead`. Send nothing
     /// after an error.
-    pub(super) async fn send(
+    pub(super) async fn record_intent(
         &self,
-        exchange: &PartnerExchange,
+        progress: &AskProgress,
         once_a_lead: bool,
         deadline: Instant,
     ) -> Result<(), AskError> {
         match &self.journal {
-            Some(journal) if once_a_lead => match timeout_at(deadline, journal.claim(exchange)).await {
+            Some(journal) if once_a_lead => match timeout_at(deadline, journal.claim(progress)).await {
                 Ok(Ok(true)) => {}
                 Ok(Ok(false)) => {
                     let again = NoOfferReason::Rejected(RejectReason::Duplicate);
@@ -145,7 +146,7 @@ impl Calls {
                 }
                 Ok(Err(_)) | Err(_) => return Err(AskError::Unrecorded),
             },
-            _ => self.write(exchange, true, None, deadline).await?,
+            _ => self.write(progress, true, None, deadline).await?,
         }
         self.go_on_unless_paused()
     }
@@ -159,13 +160,13 @@ impl Calls {
 
     async fn write(
         &self,
-        exchange: &PartnerExchange,
+        progress: &AskProgress,
         sent: bool,
         heard: Option<ReceivedCallback>,
         deadline: Instant,
     ) -> Result<(), AskError> {
         let Some(journal) = &self.journal else { return Ok(()) };
-        let written = timeout_at(deadline, journal.write(exchange, sent, heard)).await;
+        let written = timeout_at(deadline, journal.write(progress, sent, heard)).await;
         written.ok().and_then(Result::ok).ok_or(AskError::Unrecorded)
     }
 

@@ -15,7 +15,7 @@ use offerd_base::telemetry::traces::{TRACEPARENT, TraceContext};
 use offerd_partners::catalog::CatalogOffer;
 use offerd_partners::http::absent::AbsentMapping;
 use offerd_partners::http::{
-    AnswerReading, Answered, HttpSource, MappingError, NextCall, PartnerExchange, Received,
+    AnswerReading, Answered, AskProgress, HttpSource, MappingError, NextCall, Received,
 };
 use offerd_wire::CallReply;
 
@@ -36,31 +36,31 @@ impl Conversation<'_> {
         &self,
         rendered: Option<Rendered>,
         mut calls: Calls,
-        seen: impl FnMut(&PartnerExchange, &CallReply),
+        seen: impl FnMut(&AskProgress, &CallReply),
     ) -> Result<Option<FinalReply>, AskError> {
-        let taken_up = calls.taken_up(self.source)?;
-        let rendered = rendered.filter(|_| taken_up.is_none());
-        let mut exchange = taken_up.unwrap_or_default();
-        exchange.until = Some(self.deadline.into_std());
-        exchange.callback_url = calls.callback.as_ref().map(|callback| callback.url().to_owned());
-        let ended = self.converse(rendered, &mut calls, &mut exchange, seen).await;
-        let ended = ended.map_err(|trouble| trouble.in_call(self.source, &exchange))?;
-        Ok(ended.map(|(reply, ended)| FinalReply { exchange, reply, ended }))
+        let resumed = calls.resume_point(self.source)?;
+        let rendered = rendered.filter(|_| resumed.is_none());
+        let mut progress = resumed.unwrap_or_default();
+        progress.until = Some(self.deadline.into_std());
+        progress.callback_url = calls.callback.as_ref().map(|callback| callback.url().to_owned());
+        let ended = self.converse(rendered, &mut calls, &mut progress, seen).await;
+        let ended = ended.map_err(|trouble| trouble.in_call(self.source, &progress))?;
+        Ok(ended.map(|(reply, ended)| FinalReply { progress, reply, ended }))
     }
 
     async fn converse(
         &self,
         mut rendered: Option<Rendered>,
         calls: &mut Calls,
-        exchange: &mut PartnerExchange,
-        mut seen: impl FnMut(&PartnerExchange, &CallReply),
+        progress: &mut AskProgress,
+        mut seen: impl FnMut(&AskProgress, &CallReply),
     ) -> Result<Option<(CallReply, Option<AnswerReading>)>, AskError> {
         loop {
-            let answer = self.answer(exchange, rendered.take(), calls).await;
+            let answer = self.answer(progress, rendered.take(), calls).await;
             let Some(reply) = answer.map_err(|trouble| calls.cause(trouble))? else { return Ok(None) };
-            seen(exchange, &reply);
-            let (once, awaited) = (self.source.step(exchange).once, self.source.awaited(exchange));
-            let next = self.take(exchange, &reply).await?;
+            seen(progress, &reply);
+            let (once, awaited) = (self.source.step(progress).once, self.source.awaited(progress));
+            let next = self.next_after(progress, &reply).await?;
             if !matches!(next, NextCall::Read | NextCall::Ended(_)) {
                 self.client.wired.endpoint.judged(None);
             }
@@ -70,7 +70,7 @@ impl Conversation<'_> {
                 NextCall::Bid(bid) => {
                     calls.choose(self.source.post, bid, self.deadline).await?;
                     if self.source.post.when_shown() {
-                        calls.note(exchange, self.deadline).await?;
+                        calls.note(progress, self.deadline).await?;
                         return Ok(Some((reply, None)));
                     }
                 }
@@ -78,27 +78,27 @@ impl Conversation<'_> {
                 NextCall::Again(wait) if awaited.is_none() => self.wait(wait).await?,
                 _ => {}
             }
-            if once && !self.source.step(exchange).once {
-                calls.note(exchange, self.deadline).await?;
+            if once && !self.source.step(progress).once {
+                calls.note(progress, self.deadline).await?;
             }
         }
     }
 
     /// What follows from an answer; a long one is read on a blocking thread.
-    async fn take(&self, exchange: &mut PartnerExchange, reply: &CallReply) -> Result<NextCall, AskError> {
+    async fn next_after(&self, progress: &mut AskProgress, reply: &CallReply) -> Result<NextCall, AskError> {
         let next = if let Some(reader) = self.reader {
-            let (mut taken, body) = (exchange.clone(), reply.clone());
+            let (mut taken, body) = (progress.clone(), reply.clone());
             let read = reader.aside(reply.body.len(), move |reader| {
                 let given = reader.question.given();
                 let source = reader.seat.http.as_ref();
-                let next = source.map(|source| source.take(&mut taken, received(&body), given));
+                let next = source.map(|source| source.next_after(&mut taken, received(&body), given));
                 (taken, next)
             });
             let (taken, next) = read.await.ok_or(AskError::TimedOut)?;
-            *exchange = taken;
+            *progress = taken;
             next.ok_or(AskError::TimedOut)?
         } else {
-            self.source.take(exchange, received(reply), self.question.given())
+            self.source.next_after(progress, received(reply), self.question.given())
         };
         next.map_err(|error| {
             let fault = self.source.places.locate(&error);
@@ -109,17 +109,17 @@ impl Conversation<'_> {
 
     pub(super) async fn answer(
         &self,
-        exchange: &PartnerExchange,
+        progress: &AskProgress,
         rendered: Option<Rendered>,
         calls: &mut Calls,
     ) -> Result<Option<CallReply>, AskError> {
-        let place = (exchange, self.source.step_key(exchange));
-        if let Some(awaited) = self.source.awaited(exchange)
+        let place = (progress, self.source.step_key(progress));
+        if let Some(awaited) = self.source.awaited(progress)
             && let Some(called) = calls.called(place, awaited, self.deadline, self.reader).await?
         {
             return Ok(Some(called));
         }
-        let rendered = rendered.unwrap_or_else(|| Rendered::by(self.source, exchange, self.question));
+        let rendered = rendered.unwrap_or_else(|| Rendered::by(self.source, progress, self.question));
         let Some(mut request) = rendered.request? else { return Ok(None) };
         let token = self.client.token(self.source, self.question, self.deadline).await?;
         if let Some(token) = &token {
@@ -128,17 +128,17 @@ impl Conversation<'_> {
         if let Some(trace) = self.trace {
             request.headers.insert(TRACEPARENT, trace.header());
         }
-        let once = self.source.step(exchange).once;
+        let once = self.source.step(progress).once;
         if once {
-            calls.send(exchange, self.source.step(exchange).once_a_lead, self.deadline).await?;
+            calls.record_intent(progress, self.source.step(progress).once_a_lead, self.deadline).await?;
         }
         let wired = &self.client.wired;
         let sent = std::time::Instant::now();
-        let late = || self.reader.map(|reader| wired.late.ear(reader.clone(), exchange.clone()));
+        let late = || self.reader.map(|reader| wired.late.ear(reader.clone(), progress.clone()));
         let kept = calls.transcript.as_mut().map(|transcript| (transcript, request.clone()));
         let reply = self.client.send(request, once, self.deadline, late).await;
         if let Some((transcript, request)) = kept {
-            transcript.made(self.source, exchange, self.question, (request, sent.elapsed()), &reply);
+            transcript.made(self.source, progress, self.question, (request, sent.elapsed()), &reply);
         }
         let reply = reply?;
         wired.calls.record(sent.elapsed().as_secs_f64());
@@ -161,7 +161,7 @@ impl Conversation<'_> {
 /// A partner's final answer, with the state of the calls.
 pub struct FinalReply {
     /// The progress of the calls and the values they kept.
-    pub exchange: PartnerExchange,
+    pub progress: AskProgress,
     /// The final answer.
     pub reply: CallReply,
     pub(super) ended: Option<AnswerReading>,
@@ -170,7 +170,7 @@ pub struct FinalReply {
 impl FinalReply {
     /// The paths of `error` and `declined` that the answer lacks.
     pub fn lacking_verdicts(&self, source: &HttpSource, question: &LeadQuestion) -> Vec<AbsentMapping> {
-        source.lacking_verdicts(&self.exchange, received(&self.reply), question.given())
+        source.lacking_verdicts(&self.progress, received(&self.reply), question.given())
     }
 
     /// Reads the answer, with its offers sold at the partner's bid. `offers` are those that fit the lead.
@@ -183,10 +183,10 @@ impl FinalReply {
         question: &LeadQuestion,
         offers: &[&CatalogOffer],
     ) -> Result<AnswerReading, MappingError> {
-        let Self { exchange, reply, ended } = self;
-        let read = || source.answer(&exchange, received(&reply), question.given(), &question.facts(), offers);
+        let Self { progress, reply, ended } = self;
+        let read = || source.answer(&progress, received(&reply), question.given(), &question.facts(), offers);
         let mut reading = ended.map_or_else(read, Ok)?;
-        if let (Answered::Offers(quotes), Some(bid)) = (&mut reading.answered, exchange.bid)
+        if let (Answered::Offers(quotes), Some(bid)) = (&mut reading.answered, progress.bid)
             && bid > 0.0
         {
             quotes.iter_mut().for_each(|quote| quote.sold_for(bid));

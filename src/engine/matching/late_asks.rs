@@ -24,7 +24,7 @@ use crate::records::{Records, reading, writing};
 use offerd_partners::Seat;
 use offerd_partners::catalog::CatalogOffer;
 use offerd_partners::http::{
-    AnswerReading, Answered, MappingError, NextCall, PartnerExchange, Received, StoredExchange,
+    AnswerReading, Answered, AskProgress, MappingError, NextCall, Received, StoredAskProgress,
 };
 use offerd_store::CommitError;
 use offerd_wire::{CallReply, LateReplyCallback};
@@ -95,8 +95,8 @@ impl LateAsks {
         self.0.lock().iter().copied().collect()
     }
 
-    /// A listener for the late answer to an ask whose calls are at `exchange`.
-    pub fn ear(&self, reader: AnswerReader, exchange: PartnerExchange) -> LateReplyCallback {
+    /// A listener for the late answer to an ask whose calls are at `progress`.
+    pub fn ear(&self, reader: AnswerReader, progress: AskProgress) -> LateReplyCallback {
         let asks = self.clone();
         Box::new(move |came| {
             let (at, elapsed_us) = (Utc::now().timestamp_millis(), micros(reader.begun.elapsed()));
@@ -105,8 +105,8 @@ impl LateAsks {
                 let (test, budget_us) = (reader.question.asked.test, micros(reader.deadline - reader.begun));
                 let afterwards = reader.afterwards.clone();
                 let bytes = came.iter().flatten().map(|reply| reply.body.len()).sum();
-                let read = reader.read_late(bytes, exchange, move |reader, exchange| match came? {
-                    Ok(reply) => reader.late(exchange, &reply),
+                let read = reader.read_late(bytes, progress, move |reader, progress| match came? {
+                    Ok(reply) => reader.late(progress, &reply),
                     Err(_) => Some(Outcome::Failed(AskFailure::Unreachable)),
                 });
                 let Some((outcome, progress)) = read.await else { return };
@@ -152,7 +152,7 @@ pub struct LateAnswerRecorder {
 
 impl LateAnswerRecorder {
     /// Records the first late answer of an ask. Logs a failure, since no caller waits.
-    pub async fn came_late(self, outcome: Outcome, progress: StoredExchange) {
+    pub async fn came_late(self, outcome: Outcome, progress: StoredAskProgress) {
         let table = self.table;
         match self.write(outcome, progress).await {
             // The lead is erased, or another answer came first.
@@ -161,7 +161,7 @@ impl LateAnswerRecorder {
         }
     }
 
-    async fn write(self, outcome: Outcome, progress: StoredExchange) -> Result<(), CommitError> {
+    async fn write(self, outcome: Outcome, progress: StoredAskProgress) -> Result<(), CommitError> {
         let Self { records, table, seat, is_event } = self;
         let unreadable = |_| CommitError::Failed("cannot read the stored ask".to_owned());
         let Some(stored) = reading::table(&records, table).map_err(unreadable)? else { return Ok(()) };
@@ -179,7 +179,7 @@ impl LateAnswerRecorder {
         };
         let event = outcome.decision().filter(|_| is_event).and_then(Decision::event);
         let event = event.map(|event| (event, at));
-        let StoredExchange { step, kept, bid } = progress;
+        let StoredAskProgress { step, kept, bid } = progress;
         let new = CallRecord { at, step, sent: true, bid, kept, heard: None, later: None };
         let after = CallRecord { later: Some(LateEvent { at, end }), ..before.clone().unwrap_or(new) };
         let commit =
@@ -213,12 +213,12 @@ impl AnswerReader {
     pub(super) async fn read_late<T: Send + 'static>(
         self,
         bytes: usize,
-        mut exchange: PartnerExchange,
-        read: impl FnOnce(&Self, &mut PartnerExchange) -> T + Send + 'static,
-    ) -> Option<(T, StoredExchange)> {
+        mut progress: AskProgress,
+        read: impl FnOnce(&Self, &mut AskProgress) -> T + Send + 'static,
+    ) -> Option<(T, StoredAskProgress)> {
         let until = Instant::now() + LATE_READING;
-        exchange.until = Some(until.into_std());
-        let read = on_thread(bytes, until, move || (read(&self, &mut exchange), exchange.progress()));
+        progress.until = Some(until.into_std());
+        let read = on_thread(bytes, until, move || (read(&self, &mut progress), progress.stored()));
         read.await?.ok()
     }
 
@@ -227,39 +227,39 @@ impl AnswerReader {
     }
 
     /// The outcome of a late answer; `None` where more calls would have followed, which are not made.
-    pub(super) fn late(&self, exchange: &mut PartnerExchange, reply: &CallReply) -> Option<Outcome> {
-        let reading = self.reading(exchange, reply).transpose()?;
+    pub(super) fn late(&self, progress: &mut AskProgress, reply: &CallReply) -> Option<Outcome> {
+        let reading = self.reading(progress, reply).transpose()?;
         let outcome = reading.ok().and_then(|reading| outcome_of(reading.answered).ok());
         Some(outcome.unwrap_or(Outcome::Failed(AskFailure::Answer)))
     }
 
     fn reading(
         &self,
-        exchange: &mut PartnerExchange,
+        progress: &mut AskProgress,
         reply: &CallReply,
     ) -> Result<Option<AnswerReading>, MappingError> {
         let Some(source) = &self.seat.http else { return Ok(None) };
         let received = || Received { status: reply.status, headers: &reply.headers, body: &reply.body };
         let given = self.question.given();
-        match source.take(exchange, received(), given)? {
+        match source.next_after(progress, received(), given)? {
             NextCall::Ended(reading) => Ok(Some(reading)),
             NextCall::Call | NextCall::Again(_) | NextCall::Bid(_) => Ok(None),
             NextCall::Read => {
-                source.answer(exchange, received(), given, &self.question.facts(), &self.offers()).map(Some)
+                source.answer(progress, received(), given, &self.question.facts(), &self.offers()).map(Some)
             }
         }
     }
 
-    /// How a callback affects calls that are at `exchange`.
-    pub(super) async fn heed(&self, exchange: &PartnerExchange, reply: &CallReply) -> CallbackVerdict {
-        let (mut exchange, reply) = (exchange.clone(), reply.clone());
-        let heed = self.aside(reply.body.len(), move |reader| reader.says(&mut exchange, &reply)).await;
+    /// How a callback affects calls that are at `progress`.
+    pub(super) async fn heed(&self, progress: &AskProgress, reply: &CallReply) -> CallbackVerdict {
+        let (mut progress, reply) = (progress.clone(), reply.clone());
+        let heed = self.aside(reply.body.len(), move |reader| reader.says(&mut progress, &reply)).await;
         heed.unwrap_or(CallbackVerdict::Late)
     }
 
-    fn says(&self, exchange: &mut PartnerExchange, reply: &CallReply) -> CallbackVerdict {
-        let step = exchange.progress().step;
-        match self.reading(exchange, reply) {
+    fn says(&self, progress: &mut AskProgress, reply: &CallReply) -> CallbackVerdict {
+        let step = progress.stored().step;
+        match self.reading(progress, reply) {
             Err(error) => {
                 let places = self.seat.http.as_ref().map(|source| &source.places);
                 let located = places.map_or_else(|| error.to_string(), |places| places.locate(&error));
@@ -269,7 +269,7 @@ impl AnswerReader {
                 CallbackVerdict::Unreadable { told: cause.clone(), located: cause }
             }
             // The partner is still at work.
-            Ok(None) if exchange.progress().step == step => CallbackVerdict::Waits,
+            Ok(None) if progress.stored().step == step => CallbackVerdict::Waits,
             Ok(_) => CallbackVerdict::Taken,
         }
     }

@@ -28,7 +28,7 @@ use offerd_model::ProductType;
 use offerd_partners::http::auth::BearerToken;
 use offerd_partners::http::declared;
 use offerd_partners::http::{
-    AnswerReading, Answered, HttpRequest, HttpSource, MappingError, PartnerExchange, Secrets,
+    AnswerReading, Answered, AskProgress, HttpRequest, HttpSource, MappingError, Secrets,
 };
 use offerd_partners::{Book, Seat};
 pub use offerd_wire::{BreakerState, EndpointState};
@@ -178,7 +178,7 @@ impl PartnerClient {
         (rendered, calls): (Option<Rendered>, Calls),
         (trace, facts): (Option<&TraceContext>, &mut CallFacts),
     ) -> AskEnd {
-        let end = self.exchange(reader, (rendered, calls), (trace, facts)).await;
+        let end = self.try_ask(reader, (rendered, calls), (trace, facts)).await;
         end.unwrap_or_else(|trouble| trouble.outcome().because(trouble.to_string()))
     }
 
@@ -192,13 +192,13 @@ impl PartnerClient {
         source: &HttpSource,
         question: &LeadQuestion,
         deadline: Instant,
-        seen: impl FnMut(&PartnerExchange, &CallReply),
+        seen: impl FnMut(&AskProgress, &CallReply),
     ) -> Result<Option<FinalReply>, String> {
         let calls = Conversation { client: self, source, question, trace: None, deadline, reader: None };
         calls.come_to_an_end(None, Calls::default(), seen).await.map_err(|trouble| trouble.to_string())
     }
 
-    /// Posts a lead whose offers were shown, resuming at `exchange`; returns whether the partner accepts it.
+    /// Posts a lead whose offers were shown, resuming at `progress`; returns whether the partner accepts it.
     ///
     /// # Errors
     /// Why the result is unknown; quotes nothing of what was sent or answered.
@@ -206,15 +206,15 @@ impl PartnerClient {
         &self,
         source: &HttpSource,
         question: &LeadQuestion,
-        (exchange, calls): (&PartnerExchange, &mut Calls),
+        (progress, calls): (&AskProgress, &mut Calls),
         deadline: Instant,
     ) -> Result<bool, String> {
         let call = Conversation { client: self, source, question, trace: None, deadline, reader: None };
-        let reply = call.answer(exchange, None, calls).await;
+        let reply = call.answer(progress, None, calls).await;
         let Some(reply) = reply.map_err(|trouble| trouble.to_string())? else {
             return Err("it has no sandbox for a test lead".to_owned());
         };
-        let taken = source.takes(exchange, received(&reply), question.given());
+        let taken = source.accepts_lead(progress, received(&reply), question.given());
         self.wired.endpoint.judged(taken.as_ref().err().cloned());
         taken
     }
@@ -229,7 +229,7 @@ impl PartnerClient {
         self.wired.endpoint.state()
     }
 
-    async fn exchange(
+    async fn try_ask(
         &self,
         reader: &AnswerReader,
         (rendered, calls): (Option<Rendered>, Calls),
@@ -251,7 +251,7 @@ impl PartnerClient {
             Err(AskError::NotSent(reason, cause)) => return Ok(Outcome::NoOffers(reason).because(cause)),
             Err(trouble) => return Err(trouble),
         };
-        let (bid, reached) = (conversed.exchange.bid, conversed.exchange.clone());
+        let (bid, reached) = (conversed.progress.bid, conversed.progress.clone());
         let begun = std::time::Instant::now();
         let answered = reader.aside(conversed.reply.body.len(), |reader| reading(reader, conversed)).await;
         let answered = answered.ok_or(AskError::TimedOut)?;
@@ -357,12 +357,12 @@ impl Rendered {
     pub fn of(seat: &Seat, question: &LeadQuestion) -> Option<Self> {
         // The callback address is known only when the partner is asked.
         let source = seat.http.as_ref().filter(|source| !source.has_callback());
-        source.map(|source| Self::by(source, &PartnerExchange::default(), question))
+        source.map(|source| Self::by(source, &AskProgress::default(), question))
     }
 
-    pub(super) fn by(source: &HttpSource, exchange: &PartnerExchange, question: &LeadQuestion) -> Self {
+    pub(super) fn by(source: &HttpSource, progress: &AskProgress, question: &LeadQuestion) -> Self {
         let begun = std::time::Instant::now();
-        let request = source.request(exchange, question.given(), Secrets::Real);
+        let request = source.request(progress, question.given(), Secrets::Real);
         let request = request.map_err(|error| AskError::Request(source.places.locate(&error)));
         Self { request, took: begun.elapsed() }
     }

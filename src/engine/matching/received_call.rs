@@ -18,7 +18,7 @@ use crate::rate_table::transcript::CallInitiator;
 use crate::records::{Found, reading, transcripts};
 use offerd_base::telemetry::metrics::LATE_ANSWERS;
 use offerd_partners::Seat;
-use offerd_partners::http::PartnerExchange;
+use offerd_partners::http::AskProgress;
 use offerd_store::Tree;
 
 const UNREADABLE: &str = "unreadable_callback";
@@ -76,13 +76,13 @@ async fn keep_late(
         }
     }
     let unanswered = unanswered(engine, &table, position, seat)?;
-    let Some((exchange, reader)) = unanswered else { return Ok(CallbackResult::Late) };
+    let Some((progress, reader)) = unanswered else { return Ok(CallbackResult::Late) };
     if !is_signed {
         return Ok(CallbackResult::Unsigned);
     }
     let reply = reply(heard(called));
     let read =
-        reader.read_late(reply.body.len(), exchange, move |reader, exchange| reader.late(exchange, &reply));
+        reader.read_late(reply.body.len(), progress, move |reader, progress| reader.late(progress, &reply));
     if let Some((Some(outcome), progress)) = read.await {
         let (records, is_event) = (engine.records.clone(), source.late_is_event);
         let afterwards = LateAnswerRecorder { records, table: table_uuid, seat: position, is_event };
@@ -96,19 +96,19 @@ fn unanswered(
     table: &Table,
     position: u16,
     seat: &Arc<Seat>,
-) -> Found<Option<(PartnerExchange, AnswerReader)>> {
+) -> Found<Option<(AskProgress, AnswerReader)>> {
     let (store, head) = (&engine.records.store, table.head());
     let mut ended_without = false;
     for answers in reading::answers(store, head.uuid) {
         ended_without |= answers?.iter().any(|one| one.seat == position && one.outcome.is_failure());
     }
     let call = reading::calls(store, head.uuid)?.remove(&position).filter(|_| ended_without);
-    let exchange = call.and_then(|call| seat.http.as_ref()?.taken_up(&call.progress()));
+    let progress = call.and_then(|call| seat.http.as_ref()?.restore_progress(&call.progress()));
     let lead = reading::lead(store, head.lead)?;
-    let (Some(exchange), Some(lead)) = (exchange, lead) else { return Ok(None) };
+    let (Some(progress), Some(lead)) = (progress, lead) else { return Ok(None) };
     let question = Arc::new(LeadQuestion::of(head, Arc::new(lead.lead), lead.bands));
     // Which offers fitted then is unknown; an offer is identified by its key.
     let offers = (0..seat.offers.len()).collect();
     let (seat, now) = (Arc::clone(seat), Instant::now());
-    Ok(Some((exchange, AnswerReader { seat, offers, question, begun: now, deadline: now, afterwards: None })))
+    Ok(Some((progress, AnswerReader { seat, offers, question, begun: now, deadline: now, afterwards: None })))
 }

@@ -150,16 +150,16 @@ async fn send(
     lead: &LeadRecord,
     (position, sent): (u16, &CallRecord),
 ) -> LateEventKind {
-    let exchange = source.taken_up(&sent.progress());
+    let progress = source.restore_progress(&sent.progress());
     let question = LeadQuestion::of(table.head(), Arc::new(lead.lead.clone()), lead.bands);
     let record = || {
         let settings = engine.configuration().rules.transcripts;
         engine.transcripts.record(table.head(), position, source, settings)
     };
     let mut calls = Calls { transcript: source.transcripts.then(record), ..Calls::default() };
-    let taken = match (engine.configuration().clients.of(seat), exchange) {
-        (Some(client), Some(exchange)) => {
-            client.post(source, &question, (&exchange, &mut calls), Instant::now() + seat.timeout).await
+    let taken = match (engine.configuration().clients.of(seat), progress) {
+        (Some(client), Some(progress)) => {
+            client.post(source, &question, (&progress, &mut calls), Instant::now() + seat.timeout).await
         }
         _ => Err("the partner's file has changed".to_owned()),
     };

@@ -21,7 +21,7 @@ use crate::records::transcripts;
 use offerd_base::config::TranscriptSettings;
 use offerd_base::telemetry::metrics::TRANSCRIPTS;
 use offerd_partners::http::withheld::{SecretRedaction, kept_headers};
-use offerd_partners::http::{HttpRequest, HttpSource, PartnerExchange};
+use offerd_partners::http::{AskProgress, HttpRequest, HttpSource};
 use offerd_store::{Commit, CommitError, Store};
 use offerd_wire::CallReply;
 
@@ -123,7 +123,7 @@ impl Recorder {
     pub(super) fn made(
         &mut self,
         source: &HttpSource,
-        exchange: &PartnerExchange,
+        progress: &AskProgress,
         question: &LeadQuestion,
         (sent, took): (HttpRequest, Duration),
         reply: &Result<CallReply, AskError>,
@@ -131,7 +131,7 @@ impl Recorder {
         if !self.has_room() {
             return;
         }
-        let kept = source.kept_request(&sent, exchange, question.given(), &mut self.withheld);
+        let kept = source.kept_request(&sent, progress, question.given(), &mut self.withheld);
         let limit = self.settings.call_bytes;
         let (mut message, of_request) = self.message(kept.headers, &kept.body, limit);
         // A body whose secrets cannot be located is not kept at all.
@@ -146,7 +146,7 @@ impl Recorder {
             Err(error) => (CallEnd::Failed(error.to_string()), 0),
         };
         let took_ms = u32::try_from(took.as_millis()).unwrap_or(u32::MAX);
-        let step = source.step_key(exchange).map(str::to_owned);
+        let step = source.step_key(progress).map(str::to_owned);
         let call = TranscribedCall {
             at: self.transcripts.store.now_ms() - i64::from(took_ms),
             took_ms,

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::outcome::{Cause, Outcome};
 use super::reason::Denied;
 use super::treatment::Treatment;
-use offerd_partners::http::StoredExchange;
+use offerd_partners::http::StoredAskProgress;
 use offerd_partners::ranking::{ConversionFrom, ObservedClicks, Parts, Ranked, Ranking};
 use offerd_partners::{Fingerprint, Quote, Template};
 
@@ -285,8 +285,8 @@ pub struct CallRecord {
 
 impl CallRecord {
     /// The position in the sequence of calls.
-    pub fn progress(&self) -> StoredExchange {
-        StoredExchange { step: self.step, kept: self.kept.clone(), bid: self.bid }
+    pub fn progress(&self) -> StoredAskProgress {
+        StoredAskProgress { step: self.step, kept: self.kept.clone(), bid: self.bid }
     }
 }
 

@@ -4,7 +4,7 @@ use super::callback::{CallbackOutcome, CaseCallback};
 use super::expected::{CaseExpectation, Reading, Response};
 use super::{CALLBACK, CaseExchange, NOON, RATE_TABLE};
 use crate::catalog::CatalogOffer;
-use crate::http::{AnswerReading, Answered, Given, HttpSource, NextCall, PartnerExchange, Received, Secrets};
+use crate::http::{AnswerReading, Answered, AskProgress, Given, HttpSource, NextCall, Received, Secrets};
 use crate::{Facts, Seat};
 
 pub(super) struct Trial<'a> {
@@ -12,7 +12,7 @@ pub(super) struct Trial<'a> {
     source: &'a HttpSource,
     given: &'a Given,
     facts: &'a Facts<'a>,
-    exchange: PartnerExchange,
+    progress: AskProgress,
     /// Number of calls made.
     pub(super) turns: usize,
     /// Whether the partner has called back.
@@ -28,10 +28,10 @@ pub(super) struct Trial<'a> {
 impl<'a> Trial<'a> {
     /// A trial before its first call.
     pub(super) fn of(seat: &'a Seat, source: &'a HttpSource, given: &'a Given, facts: &'a Facts<'a>) -> Self {
-        let mut exchange = PartnerExchange::default();
-        exchange.callback_url = Some(CALLBACK.to_owned());
+        let mut progress = AskProgress::default();
+        progress.callback_url = Some(CALLBACK.to_owned());
         let (turns, called, goes_on, reading, wrong) = (0, false, false, None, Vec::new());
-        Self { seat, source, given, facts, exchange, turns, called, goes_on, reading, wrong }
+        Self { seat, source, given, facts, progress, turns, called, goes_on, reading, wrong }
     }
 
     /// Makes the next call.
@@ -80,7 +80,7 @@ impl<'a> Trial<'a> {
     /// Compares the request.
     fn asked(&mut self, turn: &CaseExchange) {
         let wrong = &mut self.wrong;
-        match (self.source.request(&self.exchange, self.given, Secrets::Masked), &turn.call) {
+        match (self.source.request(&self.progress, self.given, Secrets::Masked), &turn.call) {
             (Ok(Some(request)), Some(call)) => {
                 call.compare(self.source.ask_uuid(RATE_TABLE), &request, wrong);
             }
@@ -107,19 +107,19 @@ impl<'a> Trial<'a> {
             let (expected, found) = (callback.expect.label(), found.label());
             self.wrong.push(format!("callback: expected {expected}, found {found}"));
             self.wrong.extend(signed.err().map(|error| error.in_full()).into_iter().chain(unreadable));
-        } else if found == CallbackOutcome::Taken && self.source.awaited(&self.exchange).is_none() {
+        } else if found == CallbackOutcome::Taken && self.source.awaited(&self.progress).is_none() {
             self.wrong.push("no callback is awaited here".to_owned());
         }
         if found == CallbackOutcome::Taken && self.wrong.len() == before {
-            let step = self.exchange.progress().step;
+            let step = self.progress.stored().step;
             self.read(received);
             // A callback that only reports work in progress does not end the wait.
-            self.called = self.reading.is_some() || self.exchange.progress().step != step;
+            self.called = self.reading.is_some() || self.progress.stored().step != step;
         } else {
             // The ask keeps waiting; an unreadable callback counts only if nothing else arrives.
             self.goes_on = false;
             if found == CallbackOutcome::Unreadable {
-                self.reading = self.meaning(&mut self.exchange.clone(), received);
+                self.reading = self.meaning(&mut self.progress.clone(), received);
             }
         }
         Ok(())
@@ -136,7 +136,7 @@ impl<'a> Trial<'a> {
     }
 
     fn unreadable(&self, received: Received<'_>) -> Option<String> {
-        match self.meaning(&mut self.exchange.clone(), received)? {
+        match self.meaning(&mut self.progress.clone(), received)? {
             Err(error) => Some(error.in_full()),
             Ok(AnswerReading { answered: Answered::Failed(cause), is_error: false, .. }) => Some(cause),
             Ok(_) => None,
@@ -144,19 +144,19 @@ impl<'a> Trial<'a> {
     }
 
     fn read(&mut self, received: Received<'_>) {
-        let mut exchange = self.exchange.clone();
-        self.reading = self.meaning(&mut exchange, received);
-        self.exchange = exchange;
+        let mut progress = self.progress.clone();
+        self.reading = self.meaning(&mut progress, received);
+        self.progress = progress;
         self.goes_on = self.reading.is_none();
     }
 
     /// The reading of an answer; `None` if another call must follow.
-    fn meaning(&self, exchange: &mut PartnerExchange, received: Received<'_>) -> Option<Reading> {
+    fn meaning(&self, progress: &mut AskProgress, received: Received<'_>) -> Option<Reading> {
         let offers: Vec<&CatalogOffer> = self.seat.offers.iter().collect();
-        match self.source.take(exchange, received, self.given) {
+        match self.source.next_after(progress, received, self.given) {
             Ok(NextCall::Call | NextCall::Bid(_) | NextCall::Again(_)) => None,
             Ok(NextCall::Read) => {
-                Some(self.source.answer(exchange, received, self.given, self.facts, &offers))
+                Some(self.source.answer(progress, received, self.given, self.facts, &offers))
             }
             Ok(NextCall::Ended(reading)) => Some(Ok(reading)),
             Err(error) => Some(Err(error)),

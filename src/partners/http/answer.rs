@@ -12,10 +12,10 @@ use minijinja::value::{Enumerator, Object, Value as Mapped, ValueKind};
 
 use super::absent::AbsentMapping;
 use super::answer_mapping::{AnswerMapping, ListedOffer};
+use super::ask_progress::AskProgress;
 use super::comparison::described;
 use super::conditions::NO_TRUTH;
 use super::document::{self, Format};
-use super::exchange::PartnerExchange;
 use super::expression::{self, Expression};
 use super::mapping_error::{MappingError, MappingResult};
 use super::source::{Given, HttpSource};
@@ -348,20 +348,20 @@ fn word_of(said: &Mapped) -> Option<String> {
 }
 
 impl HttpSource {
-    /// Reads the last answer of an exchange. `given` is the lead as mappings see it, `facts` as rules see it;
+    /// Reads the last answer of an ask. `given` is the lead as mappings see it, `facts` as rules see it;
     /// `offers` are the catalog offers whose rules fit it. An invalid figure drops only its own offer.
     ///
     /// # Errors
     /// The first mapping that could not be run, if that made the whole answer unreadable.
     pub fn answer(
         &self,
-        exchange: &PartnerExchange,
+        progress: &AskProgress,
         received: Received<'_>,
         given: &Given,
         facts: &Facts,
         offers: &[&CatalogOffer],
     ) -> MappingResult<AnswerReading> {
-        let context = match received.context(self.context(given, exchange), &self.attributes) {
+        let context = match received.context(self.context(given, progress), &self.attributes) {
             Ok(context) => context,
             Err(fault) => return Ok(Answered::Failed(fault).into()),
         };
@@ -373,7 +373,7 @@ impl HttpSource {
         if !received.status.is_success() {
             return Ok(received.bad_status().into());
         }
-        let (step, comes_later) = (self.step(exchange), received.status == StatusCode::ACCEPTED);
+        let (step, comes_later) = (self.step(progress), received.status == StatusCode::ACCEPTED);
         let listed = mapping.listed(context, received.is_xml())?;
         let has_offers = listed.as_ref().is_ok_and(|list| !list.is_empty());
         if comes_later && step.polling.is_none() && !has_offers {
@@ -399,14 +399,14 @@ impl HttpSource {
     /// The paths of `error` and `declined` that an answer lacks, so that they cannot judge it.
     pub fn lacking_verdicts(
         &self,
-        exchange: &PartnerExchange,
+        progress: &AskProgress,
         received: Received<'_>,
         given: &Given,
     ) -> Vec<AbsentMapping> {
-        let context = received.context(self.context(given, exchange), &self.attributes);
+        let context = received.context(self.context(given, progress), &self.attributes);
         let Ok(values) = context.map(|context| context.values) else { return Vec::new() };
-        let step = self.step(exchange);
-        let is_last = exchange.step + 1 == self.steps.len();
+        let step = self.step(progress);
+        let is_last = progress.step + 1 == self.steps.len();
         let last = [&self.answer.error, &self.answer.declined];
         let judges = if is_last { last } else { [&step.error, &step.declined] };
         let paths = judges.into_iter().flatten().flat_map(|by| {

@@ -14,7 +14,7 @@
 //! reports every fault with file, line and key: syntax, unknown attributes of the lead, unknown filters.
 //! [`HttpSource::request`] builds a request from a lead, [`document`] parses the body of an answer,
 //! [`HttpSource::answer`] turns it into [`Answered`]. All three are pure: sending and deadlines are up to the
-//! caller. Partners that need several calls or polling have steps: an [`PartnerExchange`] is their progress, and
+//! caller. Partners that need several calls or polling have steps: an [`AskProgress`] is their progress, and
 //! [`HttpSource::take`] decides what follows an answer.
 //!
 //! A partner answers with offers of its own catalog: the answer names one by key (and term) and gives its
@@ -25,6 +25,7 @@
 pub mod absent;
 pub mod answer;
 mod answer_mapping;
+pub mod ask_progress;
 pub mod auth;
 mod bounds;
 pub mod check;
@@ -32,7 +33,6 @@ mod comparison;
 mod conditions;
 pub mod declared;
 pub mod document;
-pub mod exchange;
 pub mod expression;
 mod figures;
 mod filters;
@@ -60,8 +60,8 @@ mod work;
 mod xml;
 
 pub use answer::{AnswerReading, Answered, Received};
+pub use ask_progress::{AskProgress, Awaited, NextCall, StoredAskProgress};
 pub use declared::Post;
-pub use exchange::{Awaited, NextCall, PartnerExchange, StoredExchange};
 pub use mapping_error::{MappingError, MappingResult};
 pub use request::HttpRequest;
 pub use secret::Secrets;

@@ -6,7 +6,7 @@ use hyper::{HeaderMap, Method, Uri};
 use minijinja::value::Value as Mapped;
 use uuid::Uuid;
 
-use super::exchange::PartnerExchange;
+use super::ask_progress::AskProgress;
 use super::expression::{Expression, text};
 use super::mapping_error::{MappingError, MappingResult};
 use super::secret::Secrets;
@@ -29,19 +29,19 @@ pub struct HttpRequest {
 }
 
 impl HttpSource {
-    /// Builds the request of the exchange's current call; `None` for a test lead without a sandbox.
+    /// Builds the request of the current call; `None` for a test lead without a sandbox.
     ///
     /// # Errors
     /// The first mapping that could not be run.
     pub fn request(
         &self,
-        exchange: &PartnerExchange,
+        progress: &AskProgress,
         given: &Given,
         secrets: Secrets,
     ) -> MappingResult<Option<HttpRequest>> {
         let nonce = secrets.nonce();
-        let context = self.secret_context(secrets, nonce, self.context(given, exchange));
-        let request = self.step(exchange).request(given.asked.test, nonce, &context)?;
+        let context = self.secret_context(secrets, nonce, self.context(given, progress));
+        let request = self.step(progress).request(given.asked.test, nonce, &context)?;
         let Some(mut request) = request else { return Ok(None) };
         request.headers.extend(self.basic(&context)?.map(|credentials| (AUTHORIZATION, credentials)));
         Ok(Some(request))

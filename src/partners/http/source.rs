@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use super::answer;
 use super::answer_mapping::AnswerMapping;
+use super::ask_progress::AskProgress;
 use super::declared::{Post, Wire};
-use super::exchange::PartnerExchange;
 use super::expression::Expression;
 use super::mapping_error::MappingResult;
 use super::places::MappingLines;
@@ -57,13 +57,13 @@ impl HttpSource {
         ids::derived("ask", &[&rate_table.to_string(), file, product_type])
     }
 
-    pub(super) fn context(&self, given: &Given, exchange: &PartnerExchange) -> Mapped {
+    pub(super) fn context(&self, given: &Given, progress: &AskProgress) -> Mapped {
         let ask_uuid = self.ask_uuid(given.asked.rate_table).to_string();
         minijinja::context! {
             ask_uuid,
-            callback_url => exchange.callback_url.clone(),
-            steps_left => Mapped::from_object(Meter::new(exchange.until)),
-            ..given.context(&exchange.kept)
+            callback_url => progress.callback_url.clone(),
+            steps_left => Mapped::from_object(Meter::new(progress.until)),
+            ..given.context(&progress.kept)
         }
     }
 

@@ -11,8 +11,8 @@ use uuid::Uuid;
 
 use super::expression::Expression;
 use super::{
-    AnswerReading, Answered, AskContext, Given, HttpRequest, MappingError, NextCall, PartnerExchange,
-    Received, Secrets,
+    AnswerReading, Answered, AskContext, AskProgress, Given, HttpRequest, MappingError, NextCall, Received,
+    Secrets,
 };
 use crate::{Book, Facts};
 use offerd_model::{CreditBands, Lead};
@@ -84,11 +84,11 @@ fn read_as(book: &Book, content_type: &'static str, body: &str) -> AnswerReading
 }
 
 fn reading(book: &Book, said: (u16, &'static str, &str)) -> Result<AnswerReading, MappingError> {
-    reading_from(PartnerExchange::default(), book, said)
+    reading_from(AskProgress::default(), book, said)
 }
 
 fn reading_from(
-    mut exchange: PartnerExchange,
+    mut progress: AskProgress,
     book: &Book,
     (status, content_type, body): (u16, &'static str, &str),
 ) -> Result<AnswerReading, MappingError> {
@@ -104,9 +104,9 @@ fn reading_from(
     let given = Given::of(&facts, &asked);
     let status = StatusCode::from_u16(status).unwrap();
     let received = Received { status, headers: &headers, body: body.as_bytes() };
-    match source.take(&mut exchange, received, &given)? {
+    match source.next_after(&mut progress, received, &given)? {
         NextCall::Ended(reading) => Ok(reading),
-        NextCall::Read => source.answer(&exchange, received, &given, &facts, &fitting),
+        NextCall::Read => source.answer(&progress, received, &given, &facts, &fitting),
         next => Ok(Answered::Failed(format!("{next:?}")).into()),
     }
 }
@@ -253,7 +253,7 @@ fn the_paths_of_a_verdict_that_an_answer_lacks_are_named() {
     let body = br#"{"decision": {"state": "no"}, "fault": ""}"#;
     let received = Received { status: StatusCode::OK, headers: &headers, body };
     let source = book.seats()[0].http.as_ref().unwrap();
-    let lacking = source.lacking_verdicts(&PartnerExchange::default(), received, &Given::of(&facts, &asked));
+    let lacking = source.lacking_verdicts(&AskProgress::default(), received, &Given::of(&facts, &asked));
     let told: Vec<String> = lacking.iter().map(ToString::to_string).collect();
     assert_eq!(
         told,
@@ -655,7 +655,7 @@ fn requested(book: &Book) -> Result<Option<HttpRequest>, MappingError> {
     let facts = Facts::new(&lead, now, CreditBands::Current);
     let asked = AskContext { lead: Uuid::nil(), rate_table: Uuid::nil(), test: false, now };
     let source = book.seats()[0].http.as_ref().unwrap();
-    source.request(&PartnerExchange::default(), &Given::of(&facts, &asked), Secrets::Masked)
+    source.request(&AskProgress::default(), &Given::of(&facts, &asked), Secrets::Masked)
 }
 
 /// It is made on the thread that asks, which others wait for.
@@ -802,9 +802,9 @@ fn reading_an_answer_ends() {
             (found, _) => panic!("{rate} of {count}: {}", found.is_ok()),
         }
     }
-    let exchange = PartnerExchange { until: Some(std::time::Instant::now()), ..PartnerExchange::default() };
+    let progress = AskProgress { until: Some(std::time::Instant::now()), ..AskProgress::default() };
     let xml = format!("<R><Rates>{}</Rates></R>", rates(2));
-    let late = reading_from(exchange, &load(ANSWER).unwrap(), (200, "text/xml", &xml)).unwrap_err();
+    let late = reading_from(progress, &load(ANSWER).unwrap(), (200, "text/xml", &xml)).unwrap_err();
     assert_eq!(late.to_string(), "`answer.offer`: was stopped at the deadline of the ask");
 }
 
@@ -1134,8 +1134,8 @@ fn a_ping_is_made_once_where_repeats_do_harm() {
         let http = format!("wire = {wire}\n{ANSWER}{steps}bid = 'response.bid'\n{steps}");
         let book = load(&http).unwrap();
         let source = book.seats()[0].http.as_ref().unwrap();
-        assert_eq!(source.step(&PartnerExchange::default()).once, once, "{wire}");
-        let post = PartnerExchange { step: 1, ..PartnerExchange::default() };
+        assert_eq!(source.step(&AskProgress::default()).once, once, "{wire}");
+        let post = AskProgress { step: 1, ..AskProgress::default() };
         assert_eq!((source.step(&post).once, source.has_made_once(&post)), (true, once), "{wire}");
     }
 }

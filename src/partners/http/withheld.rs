@@ -16,8 +16,8 @@ use hyper::header::{
 use memchr::memmem;
 use serde_json::Value;
 
+use super::ask_progress::AskProgress;
 use super::document;
-use super::exchange::PartnerExchange;
 use super::request::HttpRequest;
 use super::secret::{MASKED, Secret, Secrets};
 use super::source::{Given, HttpSource};
@@ -49,22 +49,22 @@ pub struct RedactedRequest {
 pub struct SecretRedaction(BTreeSet<String>);
 
 impl HttpSource {
-    /// The redacted request of the exchange's current call; adds the secret header values to `withheld`.
+    /// The redacted request of the current call; adds the secret header values to `withheld`.
     pub fn kept_request(
         &self,
         sent: &HttpRequest,
-        exchange: &PartnerExchange,
+        progress: &AskProgress,
         given: &Given,
         withheld: &mut SecretRedaction,
     ) -> RedactedRequest {
-        let shown = self.request(exchange, given, Secrets::Withheld(sent.nonce)).ok().flatten();
+        let shown = self.request(progress, given, Secrets::Withheld(sent.nonce)).ok().flatten();
         let Some(shown) = shown else {
             let host = self.hosts.first().map(|(_, host)| host.clone()).unwrap_or_default();
             let headers = sent.headers.keys().map(|name| (name.to_string(), None)).collect();
             return RedactedRequest { url: host, headers, body: Bytes::new() };
         };
         let of_session = |name: &HeaderName| {
-            let headers = &self.step(exchange).headers;
+            let headers = &self.step(progress).headers;
             headers.iter().any(|(known, value)| known == name && value.uses("kept"))
         };
         let headers = sent.headers.iter().map(|(name, value)| {

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, StatusCode};
 use offerd::model::{CreditBands, Lead};
-use offerd::partners::http::{Answered, AskContext, Given, PartnerExchange, Received};
+use offerd::partners::http::{Answered, AskContext, AskProgress, Given, Received};
 use offerd::partners::quote::Spread;
 use offerd::partners::{Book, Facts, Quote, QuoteTerms, Seat, SeatTemplate};
 use uuid::Uuid;
@@ -51,11 +51,11 @@ pub fn holds(bytes: &[u8]) {
     let offers: Vec<_> = seat.offers.iter().collect();
     let received = Received { status, headers: &headers, body };
     // The first answer of several leads on to a further call, or is the last.
-    let mut exchange = PartnerExchange::default();
-    if let Err(error) = source.take(&mut exchange, received, &given) {
+    let mut progress = AskProgress::default();
+    if let Err(error) = source.next_after(&mut progress, received, &given) {
         return assert!(!error.to_string().contains(CANARY), "{error}");
     }
-    let reading = match source.answer(&exchange, received, &given, &facts, &offers) {
+    let reading = match source.answer(&progress, received, &given, &facts, &offers) {
         Ok(reading) => reading,
         Err(error) => return assert!(!error.to_string().contains(CANARY), "{error}"),
     };

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use chrono::DateTime;
 use offerd::model::{CreditBands, Lead, ProductType};
-use offerd::partners::http::{PartnerExchange, Secrets};
+use offerd::partners::http::{AskProgress, Secrets};
 use offerd::partners::{Book, Facts};
 
 /// The name of the file.
@@ -90,7 +90,7 @@ fn can_be_asked(book: &Book) {
         let Some(source) = &seat.http else { continue };
         for lead in LEADS.iter() {
             let given = super::answer::given(lead, &asked);
-            if let Ok(Some(request)) = source.request(&PartnerExchange::default(), &given, Secrets::Masked) {
+            if let Ok(Some(request)) = source.request(&AskProgress::default(), &given, Secrets::Masked) {
                 assert!(request.body.len() <= super::mapping::TEXT_BYTES * 4, "a request is bounded");
             }
         }

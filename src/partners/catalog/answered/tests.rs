@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::catalog::Unfit;
-use crate::http::{AnswerReading, Answered, AskContext, Given, PartnerExchange, Received};
+use crate::http::{AnswerReading, Answered, AskContext, AskProgress, Given, Received};
 use crate::offer_json::{OfferPlace, write_offer};
 use crate::{Book, Facts};
 use offerd_model::{
@@ -72,7 +72,7 @@ fn answered(file: &str, offers: &Value, lead: &Value) -> (AnswerReading, Vec<Val
     let fitting: Vec<_> = seat.offers.iter().filter(|offer| offer.rule.holds(&facts)).collect();
     let given = Given::of(&facts, &asked);
     let source = seat.http.as_ref().unwrap();
-    let reading = source.answer(&PartnerExchange::default(), received, &given, &facts, &fitting).unwrap();
+    let reading = source.answer(&AskProgress::default(), received, &given, &facts, &fitting).unwrap();
     // If none can be shown, the answer has failed.
     let quotes = if let Answered::Offers(quotes) = &reading.answered { &quotes[..] } else { &[] };
     let shown = quotes.iter().map(|quote| {

@@ -22,7 +22,7 @@ use super::work;
 
 /// Progress of an ask through its calls. Not `Debug`, since it holds values that partners answered.
 #[derive(Clone, Default)]
-pub struct PartnerExchange {
+pub struct AskProgress {
     /// The current step.
     pub(super) step: usize,
     /// Values that mappings may use as `kept`.
@@ -39,14 +39,14 @@ pub struct PartnerExchange {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Awaited {
     /// By callback only.
-    Call,
+    Callback,
     /// By callback, or by polling at this interval.
-    CallOrAsk(Duration),
+    CallbackOrPoll(Duration),
 }
 
 /// Progress of an ask in its stored form. Not `Debug`, since it holds values that partners answered.
 #[derive(Clone, PartialEq)]
-pub struct StoredExchange {
+pub struct StoredAskProgress {
     /// The next step to call.
     pub step: u8,
     /// Values that mappings may use as `kept`, as a JSON object.
@@ -55,11 +55,11 @@ pub struct StoredExchange {
     pub bid: Option<f64>,
 }
 
-impl PartnerExchange {
+impl AskProgress {
     /// The progress in its stored form.
-    pub fn progress(&self) -> StoredExchange {
+    pub fn stored(&self) -> StoredAskProgress {
         let kept = serde_json::to_string(&self.kept).unwrap_or_else(|_| "{}".to_owned());
-        StoredExchange { step: self.step as u8, kept, bid: self.bid }
+        StoredAskProgress { step: self.step as u8, kept, bid: self.bid }
     }
 }
 
@@ -80,35 +80,35 @@ pub enum NextCall {
 
 impl HttpSource {
     /// How the answer of the current step arrives, if by callback.
-    pub fn awaited(&self, exchange: &PartnerExchange) -> Option<Awaited> {
-        let step = self.step(exchange);
+    pub fn awaited(&self, progress: &AskProgress) -> Option<Awaited> {
+        let step = self.step(progress);
         let polling = step.polling.as_ref().filter(|_| step.url.is_some());
-        let awaited = polling.map_or(Awaited::Call, |polling| Awaited::CallOrAsk(polling.every));
+        let awaited = polling.map_or(Awaited::Callback, |polling| Awaited::CallbackOrPoll(polling.every));
         step.callback.then_some(awaited)
     }
 
-    /// Restores a stored exchange; `None` when the file no longer has that step.
-    pub fn taken_up(&self, progress: &StoredExchange) -> Option<PartnerExchange> {
-        let step = usize::from(progress.step);
-        let kept: BTreeMap<String, Parsed> = serde_json::from_str(&progress.kept).ok()?;
+    /// Restores stored progress; `None` when the file no longer has that step.
+    pub fn restore_progress(&self, stored: &StoredAskProgress) -> Option<AskProgress> {
+        let step = usize::from(stored.step);
+        let kept: BTreeMap<String, Parsed> = serde_json::from_str(&stored.kept).ok()?;
         let kept = kept.into_iter().map(|(name, value)| (name, value.0)).collect();
-        let exchange = PartnerExchange { step, kept, bid: progress.bid, ..PartnerExchange::default() };
-        (step < self.steps.len()).then_some(exchange)
+        let progress = AskProgress { step, kept, bid: stored.bid, ..AskProgress::default() };
+        (step < self.steps.len()).then_some(progress)
     }
 
     /// The current step.
-    pub fn step(&self, exchange: &PartnerExchange) -> &CallStep {
-        &self.steps[exchange.step]
+    pub fn step(&self, progress: &AskProgress) -> &CallStep {
+        &self.steps[progress.step]
     }
 
     /// Whether a call before the current one is made at most once.
-    pub fn has_made_once(&self, exchange: &PartnerExchange) -> bool {
-        self.steps[..exchange.step].iter().any(|step| step.once)
+    pub fn has_made_once(&self, progress: &AskProgress) -> bool {
+        self.steps[..progress.step].iter().any(|step| step.once)
     }
 
     /// Key of the current step, if there are several.
-    pub fn step_key(&self, exchange: &PartnerExchange) -> Option<&str> {
-        let prefix = self.step(exchange).prefix.trim_end_matches('.');
+    pub fn step_key(&self, progress: &AskProgress) -> Option<&str> {
+        let prefix = self.step(progress).prefix.trim_end_matches('.');
         (!prefix.is_empty()).then_some(prefix)
     }
 
@@ -116,28 +116,28 @@ impl HttpSource {
     ///
     /// # Errors
     /// The first mapping that could not be run.
-    pub fn take(
+    pub fn next_after(
         &self,
-        exchange: &mut PartnerExchange,
+        progress: &mut AskProgress,
         received: Received<'_>,
         given: &Given,
     ) -> MappingResult<NextCall> {
-        let step = self.step(exchange);
-        let is_last = exchange.step + 1 == self.steps.len();
+        let step = self.step(progress);
+        let is_last = progress.step + 1 == self.steps.len();
         if is_last && step.polling.is_none() {
             return Ok(NextCall::Read);
         }
-        let context = match received.context(self.context(given, exchange), &self.attributes) {
+        let context = match received.context(self.context(given, progress), &self.attributes) {
             Ok(context) => context,
             Err(fault) => return Ok(NextCall::Ended(Answered::Failed(fault).into())),
         };
         match step.next(&context, received, is_last, &self.answer)? {
-            NextCall::Call => self.advance(exchange, received, &context.values, given),
+            NextCall::Call => self.advance(progress, received, &context.values, given),
             NextCall::Bid(bid) => {
-                exchange.bid = Some(bid);
-                exchange.kept.insert("bid".to_owned(), Mapped::from(bid));
+                progress.bid = Some(bid);
+                progress.kept.insert("bid".to_owned(), Mapped::from(bid));
                 // The post is always among the steps that follow.
-                let next = self.advance(exchange, received, &context.values, given)?;
+                let next = self.advance(progress, received, &context.values, given)?;
                 Ok(if next == NextCall::Call { NextCall::Bid(bid) } else { next })
             }
             next => Ok(next),
@@ -148,15 +148,15 @@ impl HttpSource {
     ///
     /// # Errors
     /// Why that is unknown, without the answer itself.
-    pub fn takes(
+    pub fn accepts_lead(
         &self,
-        exchange: &PartnerExchange,
+        progress: &AskProgress,
         received: Received<'_>,
         given: &Given,
     ) -> Result<bool, String> {
-        let context = received.context(self.context(given, exchange), &self.attributes)?;
+        let context = received.context(self.context(given, progress), &self.attributes)?;
         // A post is not a ping, and no step follows it.
-        let next = self.step(exchange).next(&context, received, false, &self.answer);
+        let next = self.step(progress).next(&context, received, false, &self.answer);
         match next.map_err(|error| self.places.locate(&error))? {
             NextCall::Ended(AnswerReading { answered: Answered::Failed(cause), .. }) => Err(cause),
             NextCall::Ended(_) => Ok(false),
@@ -167,12 +167,12 @@ impl HttpSource {
     /// Stores what the answer leaves, and advances to the next step whose condition holds.
     fn advance(
         &self,
-        exchange: &mut PartnerExchange,
+        progress: &mut AskProgress,
         received: Received<'_>,
         context: &Mapped,
         given: &Given,
     ) -> MappingResult<NextCall> {
-        let step = self.step(exchange);
+        let step = self.step(progress);
         for (name, expression) in &step.keep {
             match expression.look_up(context)? {
                 // Kept values are required: a path to null counts as missing.
@@ -180,18 +180,18 @@ impl HttpSource {
                     let absent = AbsentMapping::of(expression, context);
                     return Ok(NextCall::Ended(received.lacking(absent, &step.body, "")));
                 }
-                Ok(value) => exchange.kept.extend(value.map(|value| (name.clone(), value))),
+                Ok(value) => progress.kept.extend(value.map(|value| (name.clone(), value))),
                 Err(absent) => return Ok(NextCall::Ended(received.lacking(absent, &step.body, ""))),
             }
         }
-        let context = work::of_request(self.context(given, exchange));
-        for (nth, step) in self.steps.iter().enumerate().skip(exchange.step + 1) {
+        let context = work::of_request(self.context(given, progress));
+        for (nth, step) in self.steps.iter().enumerate().skip(progress.step + 1) {
             let wanted = step.when.as_ref().map(|when| when.holds(&context)).transpose()?;
             if wanted.unwrap_or(true) {
-                if let Some(fault) = step.lacks_of_url(&exchange.kept) {
+                if let Some(fault) = step.lacks_of_url(&progress.kept) {
                     return Ok(NextCall::Ended(Answered::Failed(fault).into()));
                 }
-                exchange.step = nth;
+                progress.step = nth;
                 return Ok(NextCall::Call);
             }
         }
@@ -286,7 +286,7 @@ fn dollars(bid: &Mapped) -> Option<Option<f64>> {
 }
 
 /// Upper bound of `Retry-After`; longer than any ask.
-const LEFT_ALONE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The wait that the remote side requests, in seconds or by date (RFC 9110, 10.2.3).
 pub fn retry_after(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> {
@@ -294,14 +294,14 @@ pub fn retry_after(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> 
     let is_number = !said.is_empty() && said.bytes().all(|digit| digit.is_ascii_digit());
     let wait = match is_number {
         // The number overflows.
-        true => said.parse().map_or(LEFT_ALONE_MAX, Duration::from_secs),
+        true => said.parse().map_or(RETRY_AFTER_MAX, Duration::from_secs),
         false => {
             let date = httpdate::parse_http_date(said).map(DateTime::<Utc>::from);
             let date = date.or_else(|_| DateTime::parse_from_rfc2822(said).map(|date| date.to_utc()));
             (date.ok()? - now).to_std().ok()?
         }
     };
-    Some(wait.min(LEFT_ALONE_MAX))
+    Some(wait.min(RETRY_AFTER_MAX))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub(super) enum AskError {
     Unsure,
     /// The partner did not call back.
     #[error("the partner has not called back")]
-    NotCalled,
+    NoCallback,
     /// Time ran out after a callback without a valid signature.
     #[error("the partner called back without the signature that `verify` requires, so the call was refused")]
     Unsigned,
@@ -27,7 +27,7 @@ pub(super) enum AskError {
     Request(String),
     /// The call was not made: the breaker is open, or the limit of concurrent calls is reached.
     #[error("{0}")]
-    KeptOut(String),
+    NotCalled(String),
     #[error("{0}")]
     Call(CallError),
     #[error("{0}")]
@@ -46,7 +46,7 @@ impl AskError {
         use CallError::{NoTime, TimedOut};
         match self {
             Self::In(_, trouble) => trouble.is_timeout(),
-            Self::NotCalled | Self::TimedOut | Self::Pending => true,
+            Self::NoCallback | Self::TimedOut | Self::Pending => true,
             Self::Call(error) => matches!(error, TimedOut { .. } | NoTime),
             _ => false,
         }
@@ -73,13 +73,13 @@ impl AskError {
         match self {
             Self::NotSent(reason, _) => Outcome::NoOffers(*reason),
             Self::Unsure => Outcome::Failed(AskFailure::Unsure),
-            Self::KeptOut(_) => Outcome::Failed(AskFailure::KeptOut),
+            Self::NotCalled(_) => Outcome::Failed(AskFailure::NotCalled),
             Self::Unrecorded => Outcome::Failed(AskFailure::Unrecorded),
             Self::In(_, trouble) => trouble.outcome(),
             Self::Request(_) => Outcome::Failed(AskFailure::Request),
-            Self::NotCalled | Self::Unsigned | Self::TimedOut | Self::Pending => Outcome::TimedOut,
+            Self::NoCallback | Self::Unsigned | Self::TimedOut | Self::Pending => Outcome::TimedOut,
             Self::Call(CallError::TimedOut { .. } | CallError::NoTime) => Outcome::TimedOut,
-            Self::Call(CallError::NoLookupThread) => Outcome::Failed(AskFailure::KeptOut),
+            Self::Call(CallError::NoLookupThread) => Outcome::Failed(AskFailure::NotCalled),
             Self::Answer(_) => Outcome::Failed(AskFailure::Answer),
             Self::Call(CallError::NoRoom) => Outcome::Failed(AskFailure::Answer),
             Self::Call(error) if error.is_of_answer() => Outcome::Failed(AskFailure::Answer),
@@ -100,7 +100,7 @@ mod tests {
             (CallError::Unresolved, AskFailure::Unreachable),
             // Name servers are not the partner, so its timeout is not what ran out.
             (CallError::LookupTimedOut { after: Duration::from_secs(2) }, AskFailure::Unreachable),
-            (CallError::NoLookupThread, AskFailure::KeptOut),
+            (CallError::NoLookupThread, AskFailure::NotCalled),
         ];
         for (error, failure) in cases {
             let ended = AskError::Call(error);

@@ -97,12 +97,12 @@ impl Calls {
                     }
                 }
                 // A dry run has no callback address.
-                Ok(None) if awaited == Awaited::Callback => return Err(AskError::NotCalled),
+                Ok(None) if awaited == Awaited::Callback => return Err(AskError::NoCallback),
                 Ok(None) => sleep_until(until).await,
                 Err(_) => {}
             }
             if Instant::now() >= until {
-                return if until == deadline { Err(AskError::NotCalled) } else { Ok(None) };
+                return if until == deadline { Err(AskError::NoCallback) } else { Ok(None) };
             }
         }
     }

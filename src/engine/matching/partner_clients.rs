@@ -324,9 +324,9 @@ impl PartnerClient {
         let reply = self.wired.endpoint.call_heard(call, deadline, late).await;
         reply.map_err(|error| match error {
             CallError::BreakerOpen => {
-                AskError::KeptOut(format!("the breaker is {}", self.state().description()))
+                AskError::NotCalled(format!("the breaker is {}", self.state().description()))
             }
-            CallError::Busy => AskError::KeptOut(format!(
+            CallError::Busy => AskError::NotCalled(format!(
                 "as many calls are in flight as `wire.concurrency` allows ({}): the partner stalls, or raise it",
                 self.wired.rules.concurrency
             )),

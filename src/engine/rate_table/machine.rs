@@ -47,7 +47,7 @@ pub enum TableEvent {
     Admitted {
         /// When, Unix milliseconds.
         at: i64,
-        /// The verdict on each seat; `KeptOut(None)` when no place is left for it.
+        /// The verdict on each seat; `NotSeated(None)` when no place is left for it.
         verdicts: Vec<(usize, Verdict)>,
     },
     /// Every asked or held seat without an answer times out.
@@ -308,7 +308,7 @@ impl Machine {
         for (seat, verdict) in verdicts {
             match verdict {
                 Verdict::Asked => self.asks.released.push(seat as u16),
-                Verdict::KeptOut(by) => {
+                Verdict::NotSeated(by) => {
                     self.asks.held_back.push((seat as u16, by));
                     self.note(seat, Outcome::NoOffers(NoOfferReason::HeldBack).into(), at);
                 }
@@ -457,7 +457,7 @@ mod tests {
                     Effect::Admit(held) => {
                         let is_kept_out = |seat: usize| (seat + usize::from(draw)).is_multiple_of(3);
                         let verdict = |seat| match is_kept_out(seat) {
-                            true => Verdict::KeptOut(None),
+                            true => Verdict::NotSeated(None),
                             false => Verdict::Asked,
                         };
                         let verdicts = held.into_iter().map(|seat| (seat, verdict(seat))).collect();

@@ -94,7 +94,7 @@ pub enum AskFailure {
     /// The partner could not be reached, or the connection broke.
     Unreachable,
     /// The partner was not called: the call limit was reached or the circuit breaker was open.
-    KeptOut,
+    NotCalled,
     /// The answer was an error or could not be read.
     Answer,
     /// The lead was sent before a restart; its answer is unknown, and it is not sent again.
@@ -212,7 +212,7 @@ mod tests {
             AskFailure::Gone,
             AskFailure::Request,
             AskFailure::Unreachable,
-            AskFailure::KeptOut,
+            AskFailure::NotCalled,
             AskFailure::Answer,
             AskFailure::Unrecorded,
         ];

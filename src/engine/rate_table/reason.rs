@@ -80,7 +80,7 @@ reasons! {
     /// The partner could not be reached, or the connection broke.
     Unreachable "unreachable" Unavailable "could not be reached";
     /// The circuit breaker was open, or the call limit was reached.
-    KeptOut "kept_out" Unavailable "was not called: its breaker is open, or a limit of calls or look-ups is reached";
+    NotCalled "kept_out" Unavailable "was not called: its breaker is open, or a limit of calls or look-ups is reached";
     /// The answer was an error or could not be read.
     BadAnswer "bad_answer" Unavailable "its answer could not be read, or was an error";
     /// Too little time was left to ask.
@@ -172,7 +172,7 @@ impl From<&Outcome> for Reason {
             Outcome::Failed(AskFailure::Gone) => Self::Gone,
             Outcome::Failed(AskFailure::Request) => Self::BadRequest,
             Outcome::Failed(AskFailure::Unreachable) => Self::Unreachable,
-            Outcome::Failed(AskFailure::KeptOut) => Self::KeptOut,
+            Outcome::Failed(AskFailure::NotCalled) => Self::NotCalled,
             Outcome::Failed(AskFailure::Answer) => Self::BadAnswer,
         }
     }
@@ -211,13 +211,13 @@ impl Reason {
     /// Whether the partner's time to answer began, even if the call was not made.
     pub fn was_asked(self) -> bool {
         use Reason::{
-            BadAnswer, BadRequest, BelowFloor, Declined, KeptOut, Offers, Outbid, Panicked, PausedMeanwhile,
-            Pending, Refused, Rejected, TimedOut, Unreachable, Unrecorded, Unsure,
+            BadAnswer, BadRequest, BelowFloor, Declined, NotCalled, Offers, Outbid, Panicked,
+            PausedMeanwhile, Pending, Refused, Rejected, TimedOut, Unreachable, Unrecorded, Unsure,
         };
         let answered =
             matches!(self, Offers | Declined | Rejected | BadAnswer | Refused | BelowFloor | Outbid);
         let called = matches!(self, Pending | TimedOut | Unreachable | Unsure);
-        let kept = matches!(self, KeptOut | Unrecorded | PausedMeanwhile | Panicked | BadRequest);
+        let kept = matches!(self, NotCalled | Unrecorded | PausedMeanwhile | Panicked | BadRequest);
         answered || called || kept
     }
 

@@ -16,7 +16,7 @@ pub enum Verdict {
     /// The seat is asked.
     Asked,
     /// The seat is not asked, for this reason; `None` when the table is full.
-    KeptOut(Option<Denied>),
+    NotSeated(Option<Denied>),
 }
 
 /// The verdict on seats to ask together: an exclusive one is asked alone, the rest get `most` places.
@@ -24,7 +24,7 @@ pub fn verdicts(seats: &[&Seat], most: usize, lead: Uuid, mut denied: Vec<Option
     for (seat, _) in displaced(seats, |nth| denied[nth].is_none()) {
         denied[seat] = Some(Denied::Exclusive);
     }
-    let mut verdicts: Vec<Verdict> = denied.iter().map(|denied| Verdict::KeptOut(*denied)).collect();
+    let mut verdicts: Vec<Verdict> = denied.iter().map(|denied| Verdict::NotSeated(*denied)).collect();
     let wanting: Vec<usize> = (0..seats.len()).filter(|nth| denied[*nth].is_none()).collect();
     for nth in precedence(wanting, |nth| seats[nth], most, lead).into_iter().take(most) {
         verdicts[nth] = Verdict::Asked;
@@ -87,14 +87,14 @@ impl SeatingPlan {
         let placed = precedence((0..held.len()).collect(), |nth| &held[nth].seat, room, lead);
         let placed: BTreeSet<usize> = placed.into_iter().take(room).collect();
         let held = held.into_iter().enumerate().map(|(nth, fit)| {
-            (fit, if placed.contains(&nth) { Verdict::Asked } else { Verdict::KeptOut(None) })
+            (fit, if placed.contains(&nth) { Verdict::Asked } else { Verdict::NotSeated(None) })
         });
 
         let (mut fits, mut kept_out) = (Vec::with_capacity(first.len()), Vec::new());
         for (fit, verdict) in first.into_iter().zip(verdicts).chain(held) {
             match verdict {
                 Verdict::Asked => fits.push(fit),
-                Verdict::KeptOut(by) => kept_out.push((fit, by)),
+                Verdict::NotSeated(by) => kept_out.push((fit, by)),
             }
         }
         fits.sort_by_key(|fit| fit.position);

@@ -118,7 +118,7 @@ fn seat(book: &Book, facts: &Facts, most: usize, objections: &mut [Vec<Eligibili
     for (fit, verdict) in held.into_iter().zip(verdicts) {
         match verdict {
             Verdict::Asked => asked.push(fit),
-            Verdict::KeptOut(by) => kept_out.push((fit, by)),
+            Verdict::NotSeated(by) => kept_out.push((fit, by)),
         }
     }
     for (fit, by) in kept_out {

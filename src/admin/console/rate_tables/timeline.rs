@@ -156,7 +156,7 @@ fn words(seat: &SeatExplanation, span: Option<AskInterval>) -> String {
         Reason::Refused => "error answer".to_owned(),
         Reason::BadAnswer => "unusable answer".to_owned(),
         Reason::Unreachable => "not reached".to_owned(),
-        Reason::KeptOut => "not called: breaker open, or at a limit of calls or look-ups".to_owned(),
+        Reason::NotCalled => "not called: breaker open, or at a limit of calls or look-ups".to_owned(),
         why => why.sentence().to_owned(),
     };
     match span {

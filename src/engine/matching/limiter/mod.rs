@@ -128,7 +128,7 @@ impl Limiter {
         if is_short {
             self.short.notify_one();
         }
-        seats.iter().zip(&verdicts).for_each(|(seat, verdict)| count_held_back(seat, *verdict));
+        seats.iter().zip(&verdicts).for_each(|(seat, verdict)| count_denial(seat, *verdict));
         (round, verdicts)
     }
 
@@ -258,8 +258,8 @@ impl PartnerCounts {
     }
 }
 
-fn count_held_back(seat: &Seat, verdict: Verdict) {
-    if let Verdict::KeptOut(Some(by)) = verdict {
+fn count_denial(seat: &Seat, verdict: Verdict) {
+    if let Verdict::NotSeated(Some(by)) = verdict {
         let labels = [
             ("partner", seat.identity.key.clone()),
             ("product_type", seat.product_type.as_str().to_owned()),

@@ -19,7 +19,7 @@ use hyper::{Method, Request, Response};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use offerd::wire::{Call, Endpoint, EndpointRules, PanelRules, PoolRules, Wire};
+use offerd::wire::{Call, Endpoint, EndpointRules, GroupRules, PoolRules, Wire};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
@@ -40,7 +40,7 @@ fn main() {
     let url = format!("http://{server}/offers");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
-        let wire = Wire::new(PanelRules {
+        let wire = Wire::new(GroupRules {
             max_ejected_percent: 50,
             simulate_only: false,
             open_ceiling: Duration::MAX,

@@ -1,4 +1,4 @@
-//! The book: every partner of the panel, compiled. A rate table keeps the one that it started with.
+//! The book: the seats of all partner files, compiled. A rate table keeps the one that it started with.
 
 use std::collections::BTreeMap;
 use std::iter::once;

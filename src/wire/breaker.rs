@@ -6,7 +6,7 @@
 //!                                           └─── a failure; twice as long ┘
 //! ```
 //!
-//! A pure state machine: the caller passes the time, and a closure that checks for room in the panel.
+//! A pure state machine: the caller passes the time, and a closure that checks for room in the group.
 
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ worded! {
 pub enum BreakerChange {
     /// Opened for this long.
     Opened(Duration),
-    /// Should have opened, but the panel had no room. Reported once until the failures end.
+    /// Should have opened, but the group had no room. Reported once until the failures end.
     Held,
     /// Closed.
     Closed,
@@ -154,7 +154,7 @@ impl Breaker {
         }
     }
 
-    /// Records the verdict on a call. `room` returns whether the panel can spare this endpoint.
+    /// Records the verdict on a call. `room` returns whether the group can spare this endpoint.
     pub fn judge(&mut self, now: Instant, ok: bool, room: impl FnOnce() -> bool) -> Option<BreakerChange> {
         match &mut self.stage {
             BreakerStage::Closed => {

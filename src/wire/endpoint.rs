@@ -84,7 +84,7 @@ struct EndpointInner {
 
 impl Endpoint {
     pub(super) fn new(pool: Pool, name: &str, rules: EndpointRules) -> Self {
-        pool.panel().join();
+        pool.group().join();
         let concurrency = rules.concurrency.min(Semaphore::MAX_PERMITS);
         let late = LateWatch::new(pool.name(), name, rules.late_patience, concurrency);
         Self(Arc::new(EndpointInner {
@@ -137,7 +137,7 @@ impl Endpoint {
             ejected_since: breaker.ejected_since,
             asks_again_in: breaker.open_until().map(|until| until.saturating_duration_since(now)),
             last_failure: self.0.last_failure.lock().clone(),
-            simulated: self.0.pool.panel().rules().simulate_only,
+            simulated: self.0.pool.group().rules().simulate_only,
             in_flight: self.0.concurrency - self.0.places.available_permits(),
             calls,
             failed,
@@ -181,10 +181,10 @@ impl EndpointInner {
         result
     }
 
-    /// The breaker, under the current rules of the panel.
+    /// The breaker, under the current rules of the group.
     fn breaker(&self) -> MutexGuard<'_, Breaker> {
         let mut breaker = self.breaker.lock();
-        let open_ceiling = self.open_ceiling.min(self.pool.panel().rules().open_ceiling);
+        let open_ceiling = self.open_ceiling.min(self.pool.group().rules().open_ceiling);
         breaker.set_open_ceiling(Instant::now(), open_ceiling);
         breaker
     }
@@ -197,7 +197,7 @@ impl EndpointInner {
             self.figures.breaker(breaker.state());
         }
         drop(breaker);
-        if !admitted && !self.pool.panel().rules().simulate_only {
+        if !admitted && !self.pool.group().rules().simulate_only {
             return Err(CallError::BreakerOpen);
         }
         self.figures.in_flight.increment(1.0);
@@ -240,13 +240,13 @@ impl EndpointInner {
             *self.last_failure.lock() = Some(fault.into());
         }
         let mut breaker = self.breaker();
-        let Some(turn) = breaker.judge(now, ok, || self.pool.panel().eject()) else { return };
+        let Some(turn) = breaker.judge(now, ok, || self.pool.group().eject()) else { return };
         let CallTally { calls, failed } = breaker.tally(now);
         self.figures.breaker(breaker.state());
         drop(breaker);
         let (pool, endpoint, last) = (self.pool.name(), &*self.name, self.last_failure.lock().clone());
         let last = last.as_deref();
-        let simulated = self.pool.panel().rules().simulate_only;
+        let simulated = self.pool.group().rules().simulate_only;
         match turn {
             BreakerChange::Opened(open_for) => {
                 let open_for = open_for.as_secs_f64();
@@ -257,7 +257,7 @@ impl EndpointInner {
                 tracing::warn!(pool, endpoint, calls, failed, last, "{held}");
             }
             BreakerChange::Closed => {
-                self.pool.panel().restore();
+                self.pool.group().restore();
                 tracing::info!(pool, endpoint, simulated, "breaker closed");
             }
         }
@@ -267,7 +267,7 @@ impl EndpointInner {
 impl Drop for EndpointInner {
     fn drop(&mut self) {
         let ejected = self.breaker.lock().ejected_since.is_some();
-        self.pool.panel().leave(ejected);
+        self.pool.group().leave(ejected);
     }
 }
 

@@ -22,11 +22,11 @@ pub mod breaker;
 mod call;
 mod connector;
 mod endpoint;
+mod endpoint_group;
 mod error;
 mod first_bytes;
 mod late;
 mod lookups;
-mod panel;
 pub mod pinned;
 mod pool;
 pub mod retry;
@@ -45,36 +45,36 @@ pub use body::decoded;
 pub use breaker::{BreakerRules, BreakerState};
 pub use call::{Call, CallReply, CallResult, Phases};
 pub use endpoint::{Endpoint, EndpointRules, EndpointState};
+pub use endpoint_group::GroupRules;
 pub use error::{CallError, Phase, cause};
 pub use late::{Ear, LateReplyCallback};
 pub use lookups::LookupRules;
-pub use panel::PanelRules;
 pub use pool::{Pool, PoolRules};
 pub use retry::RetryRules;
 pub use tls::trusting;
 pub use tls_fault::TlsFault;
 
+use endpoint_group::EndpointGroup;
 use lookups::Lookups;
-use panel::Panel;
 
 /// State shared by all pools. One per process, cheap to clone.
 #[derive(Clone)]
 pub struct Wire {
-    panel: Arc<Panel>,
+    group: Arc<EndpointGroup>,
     lookups: Arc<Lookups>,
     public_roots: Arc<RootCertStore>,
 }
 
 impl Wire {
     /// Creates a wire without pools.
-    pub fn new(rules: PanelRules) -> Self {
-        let (panel, public_roots) = (Arc::new(Panel::new(rules)), Arc::new(tls::public_roots()));
-        Self { panel, lookups: Lookups::of_system(), public_roots }
+    pub fn new(rules: GroupRules) -> Self {
+        let (group, public_roots) = (Arc::new(EndpointGroup::new(rules)), Arc::new(tls::public_roots()));
+        Self { group, lookups: Lookups::of_system(), public_roots }
     }
 
     /// Replaces the limits of all breakers together.
-    pub fn set_rules(&self, rules: PanelRules) {
-        self.panel.set_rules(rules);
+    pub fn set_rules(&self, rules: GroupRules) {
+        self.group.set_rules(rules);
     }
 
     /// Replaces the limits of look-ups of host names.

@@ -25,8 +25,8 @@ use super::body;
 use super::call::{Call, CallReply, CallResult, Phases};
 use super::connector::{Connector, GuardedResolver, forbidden};
 use super::endpoint::{Endpoint, EndpointRules};
+use super::endpoint_group::EndpointGroup;
 use super::error::{CallError, FailedAttempt, HEAD_BYTES, HEAD_LINES, Phase, cause};
-use super::panel::Panel;
 use super::room::AnswerRoom;
 use super::{Wire, tls};
 use offerd_base::telemetry::metrics::{WIRE_CONNECTIONS, WIRE_REQUESTS};
@@ -90,7 +90,7 @@ struct Clients {
 
 struct PoolInner {
     name: String,
-    panel: Arc<Panel>,
+    group: Arc<EndpointGroup>,
     addresses: Arc<AddressRules>,
     connector: Connector,
     /// Per thread: a connection is used on the thread that made it, so that no call wakes another thread.
@@ -108,9 +108,9 @@ impl Pool {
         let requests = counter!(WIRE_REQUESTS, "pool" => name.to_owned());
         let resolver = GuardedResolver { lookups: Arc::clone(&wire.lookups), rules: Arc::clone(&addresses) };
         let connector = Connector::new(tls, rules.http2, resolver, rules.connect_timeout, made);
-        let (name, panel, clients) = (name.to_owned(), Arc::clone(&wire.panel), ThreadLocal::new());
-        let room = AnswerRoom::new(Arc::clone(&panel));
-        Ok(Self(Arc::new(PoolInner { name, panel, addresses, connector, clients, rules, room, requests })))
+        let (name, group, clients) = (name.to_owned(), Arc::clone(&wire.group), ThreadLocal::new());
+        let room = AnswerRoom::new(Arc::clone(&group));
+        Ok(Self(Arc::new(PoolInner { name, group, addresses, connector, clients, rules, room, requests })))
     }
 
     /// The address in a URL without a host name, if the rules forbid it.
@@ -131,8 +131,8 @@ impl Pool {
         Endpoint::new(self.clone(), name, rules)
     }
 
-    pub(super) fn panel(&self) -> &Panel {
-        &self.0.panel
+    pub(super) fn group(&self) -> &EndpointGroup {
+        &self.0.group
     }
 
     /// Name of the pool.

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 
+use super::endpoint_group::EndpointGroup;
 use super::error::CallError;
-use super::panel::Panel;
 
 /// The bytes of answers that one pool holds.
 pub(super) struct AnswerRoom {
-    panel: Arc<Panel>,
+    group: Arc<EndpointGroup>,
     held: AtomicUsize,
 }
 
@@ -22,8 +22,8 @@ pub(super) struct HeldBytes {
 }
 
 impl AnswerRoom {
-    pub(super) fn new(panel: Arc<Panel>) -> Arc<Self> {
-        Arc::new(Self { panel, held: AtomicUsize::new(0) })
+    pub(super) fn new(group: Arc<EndpointGroup>) -> Arc<Self> {
+        Arc::new(Self { group, held: AtomicUsize::new(0) })
     }
 
     pub(super) fn answer(self: &Arc<Self>) -> HeldBytes {
@@ -36,7 +36,7 @@ impl HeldBytes {
     pub(super) fn grow(&mut self, bytes: usize) -> Result<(), CallError> {
         let own = self.room.held.fetch_add(bytes, Ordering::Relaxed) + bytes;
         self.bytes += bytes;
-        if self.room.panel.hold(bytes, own) { Ok(()) } else { Err(CallError::NoRoom) }
+        if self.room.group.hold(bytes, own) { Ok(()) } else { Err(CallError::NoRoom) }
     }
 
     /// The body, which gives its room back with its last clone.
@@ -48,7 +48,7 @@ impl HeldBytes {
 impl Drop for HeldBytes {
     fn drop(&mut self) {
         self.room.held.fetch_sub(self.bytes, Ordering::Relaxed);
-        self.room.panel.release(self.bytes);
+        self.room.group.release(self.bytes);
     }
 }
 
@@ -68,15 +68,15 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::PanelRules;
+    use crate::GroupRules;
 
     #[test]
     fn a_pool_that_stalls_leaves_room_for_others() {
         let open_ceiling = Duration::MAX;
         let rules =
-            PanelRules { max_ejected_percent: 50, simulate_only: false, open_ceiling, answer_bytes: 1000 };
-        let panel = Arc::new(Panel::new(rules));
-        let [one, other, third] = [(); 3].map(|()| AnswerRoom::new(Arc::clone(&panel)));
+            GroupRules { max_ejected_percent: 50, simulate_only: false, open_ceiling, answer_bytes: 1000 };
+        let group = Arc::new(EndpointGroup::new(rules));
+        let [one, other, third] = [(); 3].map(|()| AnswerRoom::new(Arc::clone(&group)));
         let answer = |room: &Arc<AnswerRoom>, bytes: usize| {
             let mut held = room.answer();
             held.grow(bytes).map(|()| held)
@@ -88,8 +88,8 @@ mod tests {
         let body = answer(&third, 100).ok().unwrap().keep(Bytes::from_static(b"{}"));
         assert_eq!(answer(&third, 200).err(), Some(CallError::NoRoom));
         drop((stalled, body.clone()));
-        assert_eq!(panel.held(), 350);
+        assert_eq!(group.held(), 350);
         drop((also, body));
-        assert_eq!(panel.held(), 0);
+        assert_eq!(group.held(), 0);
     }
 }

@@ -171,7 +171,7 @@ impl ClickedOffer {
             match engine.commit(posting.write(paid, action.uuid)).await {
                 // The payout was earned by an earlier click.
                 Err(CommitError::Guard { index, .. }) if index != CLICKS_COUNTED => {}
-                written => return written.map(|()| engine.limiter.book(&posting)),
+                written => return written.map(|()| engine.limiter.add_payout(&posting)),
             }
         }
         engine.commit(click()).await

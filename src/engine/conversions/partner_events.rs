@@ -113,7 +113,7 @@ async fn record(engine: &MatchingEngine, partner: &str, key: &[u8], event: &Part
     let commit = posting.iter().fold(commit, |commit, posting| posting.write(commit, new.receipt.uuid));
     match engine.commit(commit).await {
         Ok(()) => {
-            posting.iter().for_each(|posting| engine.limiter.book(posting));
+            posting.iter().for_each(|posting| engine.limiter.add_payout(posting));
             Ok(AcceptedReport::New(new.receipt))
         }
         Err(CommitError::Erased) => {
@@ -137,7 +137,7 @@ async fn revoke(engine: &MatchingEngine, key: &[u8]) -> ReportResult {
     let commit = writing::revoked_report(key, &earlier, &revoked, (product_type, institution));
     match engine.commit(Posting::remove(commit, earlier.receipt.uuid)).await {
         Ok(()) => {
-            posting.iter().for_each(|posting| engine.limiter.take_back(posting));
+            posting.iter().for_each(|posting| engine.limiter.reverse_payout(posting));
             Ok(AcceptedReport::New(revoked.receipt))
         }
         Err(CommitError::Guard { found, .. }) => {

@@ -9,9 +9,9 @@ use crate::records::public_ids::PublicIds;
 use offerd_base::config::{ApprovalSettings, MatchingSettings, Settings, TranscriptSettings};
 use offerd_partners::Book;
 
-/// A configuration: the panel and its rules.
+/// A configuration: the book and its rules.
 pub struct Configuration {
-    /// The panel.
+    /// The book.
     pub book: Arc<Book>,
     /// The clients of its remote partners.
     pub clients: PartnerClients,

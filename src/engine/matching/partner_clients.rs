@@ -33,7 +33,7 @@ use offerd_partners::http::{
 use offerd_partners::{Book, Seat};
 pub use offerd_wire::{BreakerState, EndpointState};
 use offerd_wire::{
-    Call, CallError, CallReply, Endpoint, EndpointRules, LateReplyCallback, LookupRules, PanelRules,
+    Call, CallError, CallReply, Endpoint, EndpointRules, GroupRules, LateReplyCallback, LookupRules,
     PoolRules, Wire,
 };
 
@@ -66,14 +66,14 @@ pub(super) struct Wired {
 impl PartnerClients {
     /// No clients yet.
     pub fn new(settings: WireSettings) -> Self {
-        let clients = Self { wire: Wire::new(panel_rules(settings)), clients: HashMap::new() };
+        let clients = Self { wire: Wire::new(group_rules(settings)), clients: HashMap::new() };
         clients.set_rules(settings);
         clients
     }
 
     /// Changes the limits of breakers and look-ups of all clients of all books.
     pub fn set_rules(&self, settings: WireSettings) {
-        self.wire.set_rules(panel_rules(settings));
+        self.wire.set_rules(group_rules(settings));
         self.wire.set_lookup_rules(LookupRules {
             threads: settings.lookup_threads,
             timeout: settings.lookup_timeout,
@@ -160,9 +160,9 @@ impl PartnerClients {
     }
 }
 
-fn panel_rules(settings: WireSettings) -> PanelRules {
+fn group_rules(settings: WireSettings) -> GroupRules {
     let WireSettings { max_ejected_percent, simulate_only, breaker_ceiling, answer_bytes, .. } = settings;
-    PanelRules { max_ejected_percent, simulate_only, open_ceiling: breaker_ceiling, answer_bytes }
+    GroupRules { max_ejected_percent, simulate_only, open_ceiling: breaker_ceiling, answer_bytes }
 }
 
 impl PartnerClient {

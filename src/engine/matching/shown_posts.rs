@@ -138,7 +138,7 @@ async fn make(
     let commit = writing::later(whose, position, (Some(&sent), &after), (event, sale));
     engine.records.store.commit(commit).await?;
     if let Some(sale) = sale.filter(|_| !table.head().test) {
-        engine.limiter.book(&Posting::of_sale(&table.seats()[usize::from(position)], &sale));
+        engine.limiter.add_payout(&Posting::of_sale(&table.seats()[usize::from(position)], &sale));
     }
     Ok(())
 }

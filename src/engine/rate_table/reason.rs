@@ -73,7 +73,7 @@ reasons! {
     Refused "refused" Unavailable "answered with an error";
     /// Our code for the partner panicked.
     Panicked "panicked" Unavailable "our code for it panicked";
-    /// The partner left the panel while the table was pending over a restart.
+    /// The partner left the book while the table was pending over a restart.
     Gone "gone" Unavailable "left the panel while the table was pending over a restart";
     /// The request could not be built from the lead.
     BadRequest "bad_request" Unavailable "its request could not be built from the lead";

@@ -7,7 +7,7 @@ use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method, Uri};
 
 use super::signing_key::SigningKey;
-use offerd_wire::{Call, PanelRules, Pool, PoolRules, Wire};
+use offerd_wire::{Call, GroupRules, Pool, PoolRules, Wire};
 
 const ID: HeaderName = HeaderName::from_static("webhook-id");
 const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
@@ -19,7 +19,7 @@ const ANSWER_BYTES: usize = 256 * 1024;
 /// A wire for receivers, separate from that of partners so that failures of one do not affect the other.
 pub fn wire(simulate_only: bool) -> Wire {
     let (open_ceiling, answer_bytes) = (Duration::MAX, usize::MAX);
-    Wire::new(PanelRules { max_ejected_percent: 100, simulate_only, open_ceiling, answer_bytes })
+    Wire::new(GroupRules { max_ejected_percent: 100, simulate_only, open_ceiling, answer_bytes })
 }
 
 /// The connection rules for a receiver.

@@ -10,7 +10,7 @@ use hyper::{HeaderMap, StatusCode};
 use tokio::io::AsyncWriteExt;
 
 use super::kit::{Server, answer, closed_port, endpoint, far, near, once, post, request, send, wire};
-use crate::{CallError, CallReply, LookupRules, PanelRules, Phases, PoolRules, decoded};
+use crate::{CallError, CallReply, GroupRules, LookupRules, Phases, PoolRules, decoded};
 
 fn gzip(body: impl AsRef<[u8]>) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -147,7 +147,7 @@ async fn answers_under_way_leave_no_room_for_more() {
     let server = Server::always(answer("200 OK", &"x".repeat(100))).await;
     let wire = wire(50, false);
     let open_ceiling = Duration::from_secs(300);
-    let rules = PanelRules { max_ejected_percent: 50, simulate_only: false, open_ceiling, answer_bytes: 250 };
+    let rules = GroupRules { max_ejected_percent: 50, simulate_only: false, open_ceiling, answer_bytes: 250 };
     wire.set_rules(rules);
     let endpoint = wire.pool("lender", near()).unwrap().endpoint("loan", once());
     let kept = send(&endpoint, server.url()).await.unwrap().body;

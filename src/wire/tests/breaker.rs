@@ -66,7 +66,7 @@ fn failures_in_a_row_open_it_below_the_minimum() {
         assert_eq!(*last, opens.then_some(BreakerChange::Opened(seconds(5))), "{calls:?}");
         assert!(earlier.iter().all(Option::is_none), "{calls:?}: {turns:?}");
     }
-    // The panel's limit holds for it too, and a closed breaker counts anew.
+    // The group's limit holds for it too, and a closed breaker counts anew.
     let (now, mut breaker) = (Instant::now(), Breaker::new(rules));
     fail(&mut breaker, now, 4);
     assert_eq!(breaker.judge(now, false, || false), Some(BreakerChange::Held));

@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::kit::{Server, answer, far, near, once, post, request, send, wire};
-use crate::{BreakerRules, BreakerState, CallError, Endpoint, EndpointRules, PanelRules, Phase, Wire};
+use crate::{BreakerRules, BreakerState, CallError, Endpoint, EndpointRules, GroupRules, Phase, Wire};
 
 const BREAKER: BreakerRules = BreakerRules {
     window: Duration::from_secs(60),
@@ -136,7 +136,7 @@ async fn errors_open_it_without_anybodys_judgement() {
 }
 
 #[tokio::test]
-async fn no_more_of_the_panel_than_allowed_is_ejected() {
+async fn no_more_of_the_group_than_allowed_is_ejected() {
     let wire = wire(50, false);
     let endpoints: Vec<Endpoint> = (0..5).map(|_| endpoint(&wire)).collect();
     assert_eq!(eject(&endpoints[0]), BreakerState::Open);
@@ -199,13 +199,13 @@ async fn five_calls_without_an_answer_in_time_open_it() {
 }
 
 #[tokio::test]
-async fn the_panel_limits_how_long_it_stays_open_also_by_a_reload() {
+async fn the_group_limits_how_long_it_stays_open_also_by_a_reload() {
     let wire = wire(50, false);
     let endpoint = endpoint(&wire);
     eject(&endpoint);
     let asks_again_in = || endpoint.state().asks_again_in.unwrap().as_secs_f64().ceil();
     assert_eq!(asks_again_in(), 60.0);
-    let rules = PanelRules {
+    let rules = GroupRules {
         max_ejected_percent: 50,
         simulate_only: false,
         open_ceiling: seconds(30),
@@ -213,7 +213,7 @@ async fn the_panel_limits_how_long_it_stays_open_also_by_a_reload() {
     };
     wire.set_rules(rules);
     assert_eq!(asks_again_in(), 30.0);
-    wire.set_rules(PanelRules { open_ceiling: seconds(300), ..rules });
+    wire.set_rules(GroupRules { open_ceiling: seconds(300), ..rules });
     assert_eq!(asks_again_in(), 30.0);
 }
 

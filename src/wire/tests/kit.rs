@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 
-use crate::{Call, CallError, CallReply, Endpoint, EndpointRules, PanelRules, Pool, PoolRules, Wire};
+use crate::{Call, CallError, CallReply, Endpoint, EndpointRules, GroupRules, Pool, PoolRules, Wire};
 
 pub(super) struct Server {
     pub(super) port: u16,
@@ -96,7 +96,7 @@ pub(super) fn near() -> PoolRules {
 }
 
 pub(super) fn wire(max_ejected_percent: u8, simulate_only: bool) -> Wire {
-    Wire::new(PanelRules {
+    Wire::new(GroupRules {
         max_ejected_percent,
         simulate_only,
         open_ceiling: Duration::from_secs(300),

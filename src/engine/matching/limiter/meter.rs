@@ -122,8 +122,8 @@ impl Meter {
         self.running = Default::default();
     }
 
-    /// Books cents at a time; a negative amount reverses some.
-    pub fn book(&mut self, at: i64, cents: f64) {
+    /// Adds cents at a time; a negative amount reverses some.
+    pub fn add_payout(&mut self, at: i64, cents: f64) {
         self.posted.add(at.div_euclid(QUARTER), (cents * PER_CENT).round() as i64, DAY_KEPT / QUARTER);
     }
 
@@ -138,7 +138,7 @@ impl Meter {
         count(self.quarters.sum(quarters(span)))
     }
 
-    /// Cents booked in the local day of `at`.
+    /// Cents added in the local day of `at`.
     pub fn owed_today(&mut self, limits: &Limits, at: i64) -> f64 {
         let day = quarters(&self.running(Period::Day, limits, at).span);
         self.posted.sum(day) as f64 / PER_CENT
@@ -252,7 +252,7 @@ mod tests {
     enum Step {
         Ask,
         GiveBack,
-        Book(i32),
+        AddPayout(i32),
     }
 
     fn step() -> impl Strategy<Value = (i64, Step)> {
@@ -261,7 +261,7 @@ mod tests {
         let step = prop_oneof![
             6 => Just(Step::Ask),
             1 => Just(Step::GiveBack),
-            2 => (-500..500_i32).prop_map(Step::Book),
+            2 => (-500..500_i32).prop_map(Step::AddPayout),
         ];
         (passed, step)
     }
@@ -282,7 +282,7 @@ mod tests {
                 time_zone: chrono_tz::America::New_York,
                 ..Limits::default()
             };
-            let (mut meter, mut asks, mut booked) = (Meter::default(), Vec::new(), Vec::new());
+            let (mut meter, mut asks, mut payouts) = (Meter::default(), Vec::new(), Vec::new());
             // The evening before clocks go back.
             let mut now = DateTime::parse_from_rfc3339("2026-10-31T23:50:00-04:00").unwrap().timestamp_millis();
             for (passed, step) in steps {
@@ -290,12 +290,12 @@ mod tests {
                 match step {
                     Step::Ask => asks.push((now, 1)),
                     Step::GiveBack => asks.push((now, -1)),
-                    Step::Book(cents) => booked.push((now, i64::from(cents))),
+                    Step::AddPayout(cents) => payouts.push((now, i64::from(cents))),
                 }
                 match step {
                     Step::Ask => meter.count(now, 1, kept(Period::Month)),
                     Step::GiveBack => meter.count(now, -1, kept(Period::Month)),
-                    Step::Book(cents) => meter.book(now, f64::from(cents)),
+                    Step::AddPayout(cents) => meter.add_payout(now, f64::from(cents)),
                 }
                 let minute = now.div_euclid(MINUTE) * MINUTE;
                 let [day, week, month] = Period::ALL.map(|period| period.span(&limits, now));
@@ -313,7 +313,7 @@ mod tests {
                 } else if asked(day.clone()) >= i64::from(caps.1) {
                     Some(Denied::PerDay)
                 } else {
-                    (sum(&booked, day) >= i64::from(caps.2)).then_some(Denied::Budget)
+                    (sum(&payouts, day) >= i64::from(caps.2)).then_some(Denied::Budget)
                 };
                 prop_assert_eq!(meter.denial(&limits, now, None), denied);
             }

@@ -60,7 +60,7 @@ struct LimiterCounts {
     kept: i64,
     nodes: Option<u32>,
     /// Postings since a running recount of budgets began, if there is one.
-    booked: Option<Vec<Posting>>,
+    new_postings: Option<Vec<Posting>>,
 }
 
 #[derive(Debug, Default)]
@@ -143,15 +143,15 @@ impl Limiter {
         }
     }
 
-    /// Books a recorded payout, now if its time is in the future: that would displace today's count.
-    pub fn book(&self, posting: &Posting) {
+    /// Adds a recorded payout, now if its time is in the future: that would displace today's count.
+    pub fn add_payout(&self, posting: &Posting) {
         let at = posting.at.min(self.now());
-        self.counts.lock().book(Posting { at, ..posting.clone() });
+        self.counts.lock().add_payout(Posting { at, ..posting.clone() });
     }
 
-    /// Reverses a payout on the day of its booking.
-    pub fn take_back(&self, posting: &Posting) {
-        self.book(&Posting { cents: -posting.cents, ..posting.clone() });
+    /// Reverses a payout on the day that it was added to.
+    pub fn reverse_payout(&self, posting: &Posting) {
+        self.add_payout(&Posting { cents: -posting.cents, ..posting.clone() });
     }
 
     /// Whether a seat is paused by an operator.
@@ -198,7 +198,7 @@ fn reach(book: &Book) -> i64 {
 
 impl LimiterCounts {
     fn keeping(kept: i64) -> Self {
-        Self { partners: HashMap::new(), kept, nodes: None, booked: None }
+        Self { partners: HashMap::new(), kept, nodes: None, new_postings: None }
     }
 
     /// Adds asks from before a time that were not, or only partly, counted.
@@ -210,10 +210,10 @@ impl LimiterCounts {
         }
     }
 
-    fn book(&mut self, posting: Posting) {
-        self.meter(&posting.partner, posting.product_type).book(posting.at, posting.cents);
-        if let Some(booked) = &mut self.booked {
-            booked.push(posting);
+    fn add_payout(&mut self, posting: Posting) {
+        self.meter(&posting.partner, posting.product_type).add_payout(posting.at, posting.cents);
+        if let Some(new_postings) = &mut self.new_postings {
+            new_postings.push(posting);
         }
     }
 

@@ -37,7 +37,7 @@ pub fn recount_postings(records: &Records, now: i64, counts: &mut LimiterCounts)
     for posting in made_since::<Posting>(&records.store, Tree::Postings, since - SLACK) {
         let Some((_, posting)) = note(&mut whole, posting) else { continue };
         if (since..=now + SLACK).contains(&posting.at) {
-            counts.meter(&posting.partner, posting.product_type).book(posting.at, posting.cents);
+            counts.meter(&posting.partner, posting.product_type).add_payout(posting.at, posting.cents);
         }
     }
     whole

@@ -113,11 +113,11 @@ impl Limiter {
     /// # Errors
     /// [`ReadError`] when the store cannot be read; budgets stay as they were.
     pub fn sum_up(&self, records: &Records) -> Result<(), ReadError> {
-        self.counts.lock().booked = Some(Vec::new());
+        self.counts.lock().new_postings = Some(Vec::new());
         let mut summed = LimiterCounts::keeping(0);
         let whole = recount_postings(records, self.now(), &mut summed);
         let mut counts = self.counts.lock();
-        let booked = counts.booked.take().unwrap_or_default();
+        let new_postings = counts.new_postings.take().unwrap_or_default();
         whole?;
         // A partner without earnings in the sum has none any more.
         for partner in counts.partners.keys() {
@@ -128,7 +128,7 @@ impl Limiter {
             own.zip(other.meters).for_each(|(own, other)| own.take_posted(other));
         }
         // Some may be in the sum already and count twice until the next recount.
-        booked.into_iter().for_each(|posting: Posting| counts.book(posting));
+        new_postings.into_iter().for_each(|posting: Posting| counts.add_payout(posting));
         Ok(())
     }
 }

@@ -56,7 +56,7 @@ record! {
         per_month?: u32,
         /// Share of leads about which the seat is asked, if not all.
         share?: f64,
-        /// Payouts booked today, dollars.
+        /// Payouts of today, dollars.
         owed_today: f64,
         /// Daily payout budget, dollars; at or above it the seat is not asked.
         per_day_budget?: f64,

@@ -123,7 +123,9 @@ impl RateTableActor {
     fn take_in_written(&mut self) {
         let sales = self.table.in_flight.as_ref().map(|write| write.sales.clone()).unwrap_or_default();
         for sale in sales.iter().filter(|_| !self.shown().head().test) {
-            self.engine.limiter.book(&Posting::of_sale(&self.shown().seats()[usize::from(sale.seat)], sale));
+            self.engine
+                .limiter
+                .add_payout(&Posting::of_sale(&self.shown().seats()[usize::from(sale.seat)], sale));
         }
         self.table.handle(TableEvent::Written);
     }

@@ -1,5 +1,5 @@
 //! Limits of all endpoints together: on ejected ones, since the cause is more likely on our side when most of
-//! the panel fails, and on the memory of answers.
+//! the group fails, and on the memory of answers.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use offerd_base::telemetry::metrics::WIRE_ANSWER_BYTES;
 
 /// Limits of all breakers together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PanelRules {
+pub struct GroupRules {
     /// Maximum percentage of endpoints that may be ejected at once. Unless 0, one endpoint always may.
     pub max_ejected_percent: u8,
     /// Whether breakers only count and log, and refuse nothing.
@@ -22,28 +22,28 @@ pub struct PanelRules {
 }
 
 #[derive(Debug)]
-pub(super) struct Panel(Mutex<PanelCount>);
+pub(super) struct EndpointGroup(Mutex<EndpointGroupCount>);
 
 #[derive(Debug)]
-struct PanelCount {
-    rules: PanelRules,
+struct EndpointGroupCount {
+    rules: GroupRules,
     endpoints: u64,
     ejected: u64,
     /// Bytes of answers under way.
     held: usize,
 }
 
-impl Panel {
-    pub(super) fn new(rules: PanelRules) -> Self {
-        Self(Mutex::new(PanelCount { rules, endpoints: 0, ejected: 0, held: 0 }))
+impl EndpointGroup {
+    pub(super) fn new(rules: GroupRules) -> Self {
+        Self(Mutex::new(EndpointGroupCount { rules, endpoints: 0, ejected: 0, held: 0 }))
     }
 
     /// Replaces the limits. Ejected endpoints stay ejected, even beyond a lower limit.
-    pub(super) fn set_rules(&self, rules: PanelRules) {
+    pub(super) fn set_rules(&self, rules: GroupRules) {
         self.0.lock().rules = rules;
     }
 
-    pub(super) fn rules(&self) -> PanelRules {
+    pub(super) fn rules(&self) -> GroupRules {
         self.0.lock().rules
     }
 
@@ -94,40 +94,40 @@ impl Panel {
 mod tests {
     use super::*;
 
-    fn rules(max_ejected_percent: u8, simulate_only: bool) -> PanelRules {
-        PanelRules { max_ejected_percent, simulate_only, open_ceiling: Duration::MAX, answer_bytes: 1 }
+    fn rules(max_ejected_percent: u8, simulate_only: bool) -> GroupRules {
+        GroupRules { max_ejected_percent, simulate_only, open_ceiling: Duration::MAX, answer_bytes: 1 }
     }
 
-    fn panel(max_ejected_percent: u8, endpoints: usize) -> Panel {
-        let panel = Panel::new(rules(max_ejected_percent, false));
-        (0..endpoints).for_each(|_| panel.join());
-        panel
+    fn group(max_ejected_percent: u8, endpoints: usize) -> EndpointGroup {
+        let group = EndpointGroup::new(rules(max_ejected_percent, false));
+        (0..endpoints).for_each(|_| group.join());
+        group
     }
 
     #[test]
     fn no_more_than_the_share_is_ejected() {
-        let panel = panel(50, 5);
-        assert!(panel.eject());
-        assert!(panel.eject());
-        assert!(!panel.eject());
-        panel.restore();
-        assert!(panel.eject());
-        panel.leave(true);
-        assert!(panel.eject());
+        let group = group(50, 5);
+        assert!(group.eject());
+        assert!(group.eject());
+        assert!(!group.eject());
+        group.restore();
+        assert!(group.eject());
+        group.leave(true);
+        assert!(group.eject());
     }
 
     #[test]
     fn other_limits_hold_for_the_lanes_to_come() {
-        let panel = panel(25, 4);
-        assert!(panel.eject());
-        assert!(!panel.eject());
-        panel.set_rules(rules(50, true));
-        assert!(panel.eject() && !panel.eject() && panel.rules().simulate_only);
+        let group = group(25, 4);
+        assert!(group.eject());
+        assert!(!group.eject());
+        group.set_rules(rules(50, true));
+        assert!(group.eject() && !group.eject() && group.rules().simulate_only);
     }
 
     #[test]
-    fn of_a_small_panel_one_may_go_unless_none_may() {
-        assert!(panel(10, 1).eject());
-        assert!(!panel(0, 1).eject());
+    fn of_a_small_group_one_may_go_unless_none_may() {
+        assert!(group(10, 1).eject());
+        assert!(!group(0, 1).eject());
     }
 }

@@ -455,7 +455,7 @@ fn engine(
     remarks.iter().flatten().for_each(|remark| warn!("{remark}"));
     engine.rankings = Some(rankings);
     engine.callbacks = Callbacks::at(&called_back_at);
-    engine.kept = KeptTables::with_room(settings.limits.shown_bytes);
+    engine.kept = KeptTables::with_capacity(settings.limits.shown_bytes);
     Ok(engine)
 }
 

@@ -18,9 +18,9 @@ pub struct Admission {
     shares: CompanyShares,
 }
 
-/// A table's place, returned on drop.
+/// A table's slot, returned on drop.
 #[derive(Debug)]
-pub struct LivePlace {
+pub struct LiveSlot {
     taken: Arc<AtomicUsize>,
     _share: Option<CompanyShare>,
 }
@@ -29,16 +29,16 @@ pub struct LivePlace {
 const CLOSED: usize = 1 << (usize::BITS - 1);
 
 impl Admission {
-    /// A place for a company's new table under the current limits; refuses when there is none.
-    pub fn admit(&self, company: Uuid, rules: MatchingSettings) -> Result<LivePlace, LeadRefusal> {
+    /// A slot for a company's new table under the current limits; refuses when there is none.
+    pub fn admit(&self, company: Uuid, rules: MatchingSettings) -> Result<LiveSlot, LeadRefusal> {
         let share = self.shares.take(company, 1, rules.live_tables_per_company);
         let share = share.ok_or_else(|| LeadRefusal::Full.counted("company_full"))?;
-        self.place(rules.live_tables, || Some(share)).ok_or_else(|| LeadRefusal::Full.counted("full"))
+        self.slot(rules.live_tables, || Some(share)).ok_or_else(|| LeadRefusal::Full.counted("full"))
     }
 
-    /// A place for a table that was accepted before a crash, even if its company is over its limit.
-    pub fn readmit(&self, company: Uuid, rules: MatchingSettings) -> Option<LivePlace> {
-        self.place(rules.live_tables, || self.shares.take(company, 1, rules.live_tables_per_company))
+    /// A slot for a table that was accepted before a crash, even if its company is over its limit.
+    pub fn readmit(&self, company: Uuid, rules: MatchingSettings) -> Option<LiveSlot> {
+        self.slot(rules.live_tables, || self.shares.take(company, 1, rules.live_tables_per_company))
     }
 
     /// Admits no more tables.
@@ -46,15 +46,15 @@ impl Admission {
         self.taken.fetch_or(CLOSED, Ordering::AcqRel);
     }
 
-    fn place(&self, most: usize, share: impl FnOnce() -> Option<CompanyShare>) -> Option<LivePlace> {
+    fn slot(&self, most: usize, share: impl FnOnce() -> Option<CompanyShare>) -> Option<LiveSlot> {
         let one_more = |taken| (taken < most).then_some(taken + 1);
         self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).ok()?;
         gauge!(OPEN_TABLES).increment(1.0);
-        Some(LivePlace { taken: Arc::clone(&self.taken), _share: share() })
+        Some(LiveSlot { taken: Arc::clone(&self.taken), _share: share() })
     }
 }
 
-impl Drop for LivePlace {
+impl Drop for LiveSlot {
     fn drop(&mut self) {
         self.taken.fetch_sub(1, Ordering::AcqRel);
         gauge!(OPEN_TABLES).decrement(1.0);
@@ -89,12 +89,12 @@ mod tests {
     #[test]
     fn a_limit_that_shrinks_takes_no_place_away() {
         let admission = Admission::default();
-        let mut places: Vec<LivePlace> = (0..3).map(|_| admission.admit(ONE, most(3)).unwrap()).collect();
+        let mut slots: Vec<LiveSlot> = (0..3).map(|_| admission.admit(ONE, most(3)).unwrap()).collect();
         assert!(admission.admit(ONE, most(2)).is_err());
-        places.truncate(2);
+        slots.truncate(2);
         assert!(admission.admit(ONE, most(2)).is_err());
         assert!(admission.admit(ONE, most(3)).is_ok());
-        places.truncate(1);
+        slots.truncate(1);
         assert!(admission.admit(ONE, most(2)).is_ok());
     }
 
@@ -102,19 +102,19 @@ mod tests {
     fn a_companys_limit_may_change_too() {
         let admission = Admission::default();
         let of_one = |of_one| limits(9, of_one);
-        let mut places: Vec<LivePlace> = (0..3).map(|_| admission.admit(ONE, of_one(3)).unwrap()).collect();
+        let mut slots: Vec<LiveSlot> = (0..3).map(|_| admission.admit(ONE, of_one(3)).unwrap()).collect();
         assert!(admission.admit(ONE, of_one(2)).is_err());
         assert!(admission.admit(OTHER, of_one(2)).is_ok());
-        places.truncate(1);
+        slots.truncate(1);
         assert!(admission.admit(ONE, of_one(2)).is_ok());
     }
 
     #[test]
     fn who_has_closed_lets_nobody_in_even_when_all_have_left() {
         let admission = Admission::default();
-        let place = admission.admit(ONE, most(1));
+        let slot = admission.admit(ONE, most(1));
         admission.close();
-        drop(place);
+        drop(slot);
         assert!(admission.admit(ONE, most(CLOSED - 1)).is_err());
         assert!(admission.readmit(ONE, most(CLOSED - 1)).is_none());
     }
@@ -126,7 +126,7 @@ mod tests {
         let held = [admission.admit(ONE, most).unwrap(), admission.admit(ONE, most).unwrap()];
         assert!(admission.admit(ONE, most).is_err());
         let last = admission.admit(OTHER, most).unwrap();
-        assert!(admission.admit(OTHER, most).is_err(), "every place is taken");
+        assert!(admission.admit(OTHER, most).is_err(), "every slot is taken");
         drop(held);
         assert!(admission.admit(ONE, most).is_ok(), "who was turned away has taken nothing");
         drop(last);

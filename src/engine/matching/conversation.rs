@@ -101,7 +101,7 @@ impl Conversation<'_> {
             self.source.next_after(progress, received(reply), self.question.given())
         };
         next.map_err(|error| {
-            let fault = self.source.places.locate(&error);
+            let fault = self.source.lines.locate(&error);
             self.client.wired.endpoint.judged(Some(fault.clone()));
             AskError::Answer(fault)
         })

@@ -90,7 +90,7 @@ impl MatchingEngine {
             base_url,
             traces,
             live,
-            kept: KeptTables::with_room(0),
+            kept: KeptTables::with_capacity(0),
             loan_reports: LoanReports::of(records.store.clone()),
             transcripts: Transcripts::of(records.store.clone()),
             rankings: None,
@@ -123,7 +123,7 @@ impl MatchingEngine {
     }
 
     /// Decides which seats are asked about a lead, at most `most`, and counts them.
-    pub fn admit(
+    pub fn judge_seats(
         &self,
         (test, uuid): (bool, Uuid),
         digests: &Digests,
@@ -140,7 +140,7 @@ impl MatchingEngine {
             ) => Some(Denied::ListMissing),
             None => (!test && !seat.is_in_share(uuid)).then_some(Denied::Share),
         });
-        self.limiter.admit(test, uuid, most, seats, &left_out.collect::<Vec<_>>())
+        self.limiter.judge_seats(test, uuid, most, seats, &left_out.collect::<Vec<_>>())
     }
 
     /// The missing suppression lists of a book's partners, a sentence for each.

@@ -73,21 +73,21 @@ fn forgotten_before(store: &Store) -> i64 {
 #[derive(Debug, Clone, Default)]
 pub(super) struct KeysInFlight(Arc<Mutex<HashSet<Vec<u8>>>>);
 
-/// Holds a key while its request is in flight.
+/// Locks a key while its request is in flight.
 #[derive(Debug)]
-pub struct IdempotencyHold {
+pub struct IdempotencyLock {
     under_way: KeysInFlight,
     key: Vec<u8>,
 }
 
 impl KeysInFlight {
-    pub(super) fn hold(&self, IdempotencyKey { key, .. }: &IdempotencyKey) -> Option<IdempotencyHold> {
+    pub(super) fn try_lock(&self, IdempotencyKey { key, .. }: &IdempotencyKey) -> Option<IdempotencyLock> {
         let is_free = self.0.lock().insert(key.clone());
-        is_free.then(|| IdempotencyHold { under_way: self.clone(), key: key.clone() })
+        is_free.then(|| IdempotencyLock { under_way: self.clone(), key: key.clone() })
     }
 }
 
-impl Drop for IdempotencyHold {
+impl Drop for IdempotencyLock {
     fn drop(&mut self) {
         self.under_way.0.lock().remove(&self.key);
     }

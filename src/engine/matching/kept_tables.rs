@@ -56,7 +56,7 @@ impl Weighter<Uuid, Arc<CachedTable>> for Weight {
 
 impl KeptTables {
     /// Caches at most this many bytes; 0 disables the cache.
-    pub fn with_room(bytes: u64) -> Self {
+    pub fn with_capacity(bytes: u64) -> Self {
         let items = usize::try_from(bytes / USUAL_BYTES).unwrap_or(usize::MAX).max(1);
         let shown = |from| counter!(COMPLETE_TABLES_SHOWN, "from" => from);
         Self {
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_complete_table_is_kept_for_who_may_see_it() {
-        let kept = KeptTables::with_room(1 << 20);
+        let kept = KeptTables::with_capacity(1 << 20);
         kept.keep(kept.moment(), &shown(1, 100));
         kept.keep(kept.moment(), &TableSnapshot { pending: true, ..shown(2, 100) });
         let found = kept.get(OWNER, Uuid::from_u128(1)).unwrap();
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn who_has_read_before_something_was_forgotten_keeps_nothing_after_it() {
-        let kept = KeptTables::with_room(1 << 20);
+        let kept = KeptTables::with_capacity(1 << 20);
         let table = Uuid::from_u128(1);
         let before = kept.moment();
         kept.keep(before, &shown(1, 100));
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_rendition_goes_with_its_table() {
-        let kept = KeptTables::with_room(1 << 20);
+        let kept = KeptTables::with_capacity(1 << 20);
         let table = Uuid::from_u128(1);
         kept.add(kept.moment(), table, GZIP, &Bytes::from_static(b"x"));
         assert_eq!(kept.rendition(table, GZIP), None, "there is nothing to put it beside");
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn no_more_is_kept_than_there_is_room_for() {
         let room = 100_000;
-        let kept = KeptTables::with_room(room);
+        let kept = KeptTables::with_capacity(room);
         let tables = kept.tables.as_ref().unwrap();
         for table in 0..1000 {
             kept.keep(kept.moment(), &shown(table, 3000));
@@ -226,7 +226,7 @@ mod tests {
         kept.keep(kept.moment(), &shown(5000, 200_000));
         assert!(!has(&kept, 5000) && tables.weight() <= room);
 
-        let none = KeptTables::with_room(0);
+        let none = KeptTables::with_capacity(0);
         none.keep(none.moment(), &shown(1, 10));
         assert!(!has(&none, 1));
     }

@@ -261,8 +261,8 @@ impl AnswerReader {
         let step = progress.stored().step;
         match self.reading(progress, reply) {
             Err(error) => {
-                let places = self.seat.http.as_ref().map(|source| &source.places);
-                let located = places.map_or_else(|| error.to_string(), |places| places.locate(&error));
+                let lines = self.seat.http.as_ref().map(|source| &source.lines);
+                let located = lines.map_or_else(|| error.to_string(), |lines| lines.locate(&error));
                 CallbackVerdict::Unreadable { told: error.to_string(), located }
             }
             Ok(Some(AnswerReading { answered: Answered::Failed(cause), is_error: false, .. })) => {

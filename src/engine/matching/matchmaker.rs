@@ -14,10 +14,10 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use uuid::Uuid;
 
-use super::admission::{Admission, LivePlace};
+use super::admission::{Admission, LiveSlot};
 use super::configuration::Configuration;
 use super::engine::MatchingEngine;
-use super::idempotency::{IdempotencyHold, IdempotencyKey, IdempotencyState, KeysInFlight};
+use super::idempotency::{IdempotencyKey, IdempotencyLock, IdempotencyState, KeysInFlight};
 use super::messages::{AwaitTable, GetRateTable, Leave, TableSnapshot, Until};
 use super::rate_table_actor::{Acknowledgement, FirstWrite, RateTableActor, Start};
 use super::refused::LeadRefusal;
@@ -53,12 +53,12 @@ pub struct Matchmaker {
 type Accepted<T = TableSnapshot> = Result<T, LeadRefusal>;
 
 struct Arrival<'r> {
-    admitted: (Arc<Configuration>, LivePlace),
+    reserved: (Arc<Configuration>, LiveSlot),
     record: LeadRecord,
     lead: LeadCommit,
     table: Uuid,
     key: Option<&'r IdempotencyKey>,
-    held: Option<IdempotencyHold>,
+    idempotency_lock: Option<IdempotencyLock>,
     trace: LeadTrace,
     permit: Permit,
 }
@@ -95,27 +95,30 @@ impl Matchmaker {
     /// [`LeadRefusal`]; then nothing is written, unless the store fails halfway.
     pub async fn submit(&self, mut submission: Submission, until: Until) -> Accepted {
         let key = submission.idempotency_key.clone();
-        let held = key.as_ref().map(|key| self.under_way.hold(key).ok_or(LeadRefusal::UnderWay)).transpose();
+        let lock =
+            key.as_ref().map(|key| self.under_way.try_lock(key).ok_or(LeadRefusal::UnderWay)).transpose();
         // The request that holds the key may be waiting for the disk.
         let is_stalled = || self.engine.records.store.is_stalled();
-        let held = held.map_err(|refused| if is_stalled() { LeadRefusal::late() } else { refused })?;
+        let idempotency_lock =
+            lock.map_err(|refused| if is_stalled() { LeadRefusal::late() } else { refused })?;
         let viewer = Viewer { company: submission.company, test: submission.test };
         if let Some(answer) = self.answered_before(viewer, key.as_ref()).await {
-            drop(held);
+            drop(idempotency_lock);
             submission.permit.pause();
             return self.when_complete(answer?, viewer, until).await;
         }
-        let admitted = self.admit(submission.company)?;
+        let reserved = self.reserve_table(submission.company)?;
         let trace = self.engine.traces.lead(submission.trace.as_ref());
         let permit = std::mem::take(&mut submission.permit);
         let look_back_minutes = submission.look_back_minutes;
         // Its time chooses the table's volume, so it is the store's arrival time, not the machine's clock.
         let table = ids::timed_at(self.engine.records.store.arrival_ms());
-        let record = LeadRecord { first_table: Some(table), ..self.record(submission, &admitted.0) };
+        let record = LeadRecord { first_table: Some(table), ..self.record(submission, &reserved.0) };
         let commit = writing::new_lead(&record, self.identity(&record, look_back_minutes).as_ref());
         let lead = LeadCommit { commit, is_new: true, node: self.engine.records.store.node() };
         let drawn = record.experiments.clone();
-        let arrival = Arrival { admitted, record, lead, table, key: key.as_ref(), held, trace, permit };
+        let arrival =
+            Arrival { reserved, record, lead, table, key: key.as_ref(), idempotency_lock, trace, permit };
         match self.build(arrival, until).await {
             Ok(shown) => {
                 note_drawn(drawn);
@@ -154,7 +157,7 @@ impl Matchmaker {
     /// # Errors
     /// [`LeadRefusal`], with nothing written.
     pub async fn take_lead(&self, submission: Submission) -> Result<LeadRecord, LeadRefusal> {
-        self.room()?;
+        self.check_writable()?;
         let look_back_minutes = submission.look_back_minutes;
         let record = self.record(submission, &self.engine.configuration());
         let commit = writing::lead(&record, self.identity(&record, look_back_minutes).as_ref());
@@ -198,13 +201,14 @@ impl Matchmaker {
         mut permit: Permit,
         until: Until,
     ) -> Result<Option<TableSnapshot>, LeadRefusal> {
-        let admitted = self.admit(merge.viewer.company)?;
+        let reserved = self.reserve_table(merge.viewer.company)?;
         let trace = self.engine.traces.lead(trace);
         let Some(record) = self.merge_lead(merge, &mut permit).await? else { return Ok(None) };
         let lead =
             LeadCommit { commit: Commit::new(), is_new: false, node: self.engine.records.store.node() };
         let table = ids::timed_at(self.engine.records.store.arrival_ms());
-        let arrival = Arrival { admitted, record, lead, table, key: None, held: None, trace, permit };
+        let arrival =
+            Arrival { reserved, record, lead, table, key: None, idempotency_lock: None, trace, permit };
         match self.build(arrival, until).await {
             Err(LeadRefusal::Erased(_)) => Ok(None),
             shown => shown.map(Some),
@@ -238,7 +242,7 @@ impl Matchmaker {
         Ok(Some((earlier, merged)))
     }
 
-    fn room(&self) -> Result<(), LeadRefusal> {
+    fn check_writable(&self) -> Result<(), LeadRefusal> {
         let store = &self.engine.records.store;
         if store.is_stalled() {
             return Err(LeadRefusal::late());
@@ -247,11 +251,11 @@ impl Matchmaker {
         if is_short { Err(LeadRefusal::DiskFull.counted("disk_full")) } else { Ok(()) }
     }
 
-    fn admit(&self, company: Uuid) -> Result<(Arc<Configuration>, LivePlace), LeadRefusal> {
+    fn reserve_table(&self, company: Uuid) -> Result<(Arc<Configuration>, LiveSlot), LeadRefusal> {
         let configuration = self.engine.configuration();
-        self.room()?;
-        let place = self.admission.admit(company, configuration.rules.matching)?;
-        Ok((configuration, place))
+        self.check_writable()?;
+        let slot = self.admission.admit(company, configuration.rules.matching)?;
+        Ok((configuration, slot))
     }
 
     /// Writes a table with its lead's commit, builds it, and caches it if it is complete.
@@ -264,8 +268,9 @@ impl Matchmaker {
 
     /// Seats the partners for a lead and starts its table's actor, which writes both.
     fn begin(&self, arrival: Arrival<'_>, until: Until) -> StartedTable {
-        let Arrival { admitted, mut record, mut lead, table, key, held, mut trace, permit } = arrival;
-        let (configuration, place) = admitted;
+        let Arrival { reserved, mut record, mut lead, table, key, idempotency_lock, mut trace, permit } =
+            arrival;
+        let (configuration, slot) = reserved;
         let begun = Instant::now();
         let seating = Seating::of(&self.engine, &configuration, &record);
         let rules = &configuration.rules;
@@ -297,8 +302,8 @@ impl Matchmaker {
             first: Some(FirstWrite { lead, until, acknowledged }),
             begun: Some(begun),
             deadline,
-            held,
-            place: Some(place),
+            idempotency_lock,
+            slot: Some(slot),
             trace,
         };
         let actor = self.start(Arbiter::try_current(), begun_table, start);
@@ -338,11 +343,11 @@ impl Matchmaker {
             ranked_by: self.engine.ranked_by(head.company, head.test, named),
             calls: reading::calls(store, table)?,
             first: None,
-            held: None,
+            idempotency_lock: None,
             begun: None,
             deadline: Instant::now() + left,
             // An accepted table stays accepted, even if recovery exceeds the limit for new ones.
-            place: self.admission.readmit(head.company, configuration.rules.matching),
+            slot: self.admission.readmit(head.company, configuration.rules.matching),
             // Spans that began before the crash never end; the resumed part is a trace of its own.
             trace: self.engine.traces.lead(None),
             configuration,

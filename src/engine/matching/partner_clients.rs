@@ -101,7 +101,7 @@ impl PartnerClients {
                 }
                 Err(found) => faults.extend(found.into_iter().map(|(key, message)| Fault {
                     file: Some(format!("{}.toml", seat.identity.key).into()),
-                    line: source.places.line_of(&key),
+                    line: source.lines.line_of(&key),
                     key: format!("products.{}.http.{key}", seat.product_type),
                     message,
                 })),
@@ -259,7 +259,7 @@ impl PartnerClient {
         self.wired.mappings.record(mapping.as_secs_f64());
         facts.mapped = mapping;
         let unusable = |cause| AskError::Answer(cause).in_call(source, &reached);
-        let answered = answered.map_err(|error| unusable(source.places.locate(&error)));
+        let answered = answered.map_err(|error| unusable(source.lines.locate(&error)));
         // Declining is healthy; an error or an unreadable answer is not.
         self.wired.endpoint.judged(match &answered {
             Ok(AnswerReading { answered: Answered::Failed(cause), .. }) => Some(cause.clone()),
@@ -297,7 +297,7 @@ impl PartnerClient {
     ) -> Result<Option<BearerToken>, AskError> {
         let test = question.asked.test;
         let request = source.token_request(test, Secrets::Real);
-        let Some(request) = request.map_err(|error| AskError::Request(source.places.locate(&error)))? else {
+        let Some(request) = request.map_err(|error| AskError::Request(source.lines.locate(&error)))? else {
             return Ok(None);
         };
         let fetch = async {
@@ -363,7 +363,7 @@ impl Rendered {
     pub(super) fn by(source: &HttpSource, progress: &AskProgress, question: &LeadQuestion) -> Self {
         let begun = std::time::Instant::now();
         let request = source.request(progress, question.given(), Secrets::Real);
-        let request = request.map_err(|error| AskError::Request(source.places.locate(&error)));
+        let request = request.map_err(|error| AskError::Request(source.lines.locate(&error)));
         Self { request, took: begun.elapsed() }
     }
 }

@@ -15,12 +15,12 @@ use actix::prelude::*;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::admission::LivePlace;
+use super::admission::LiveSlot;
 use super::audience::Audience;
 use super::budget::Budget;
 use super::configuration::Configuration;
 use super::engine::MatchingEngine;
-use super::idempotency::IdempotencyHold;
+use super::idempotency::IdempotencyLock;
 use super::messages::{
     AwaitTable, GetRateTable, Leave, LookForChange, PartnerAnswered, TableSnapshot, Unchanged, Until,
 };
@@ -62,9 +62,9 @@ pub struct Start {
     /// Deadline of the table.
     pub deadline: Instant,
     /// The lock on the client's idempotency key, until the table is written.
-    pub held: Option<IdempotencyHold>,
-    /// The table's place among live tables, until it is settled.
-    pub place: Option<LivePlace>,
+    pub idempotency_lock: Option<IdempotencyLock>,
+    /// The table's slot among live tables, until it is settled.
+    pub slot: Option<LiveSlot>,
     /// The trace of the lead, until the table is settled.
     pub trace: LeadTrace,
 }
@@ -134,9 +134,13 @@ impl Handler<GetRateTable> for RateTableActor {
 impl Handler<LookForChange> for RateTableActor {
     type Result = MessageResult<LookForChange>;
 
-    fn handle(&mut self, LookForChange(held): LookForChange, ctx: &mut Context<Self>) -> Self::Result {
+    fn handle(
+        &mut self,
+        LookForChange(client_versions): LookForChange,
+        ctx: &mut Context<Self>,
+    ) -> Self::Result {
         let version = self.shown().answers();
-        let unchanged = held.contains(&version).then(|| {
+        let unchanged = client_versions.contains(&version).then(|| {
             let pending = !self.shown().progress().settled();
             self.audience.looked(pending);
             Unchanged { version, pending, deadline: self.shown().head().deadline }
@@ -195,7 +199,7 @@ impl RateTableActor {
         while let Some(effect) = self.table.poll(self.engine.limiter.now()) {
             match effect {
                 Effect::Ask(seats) => self.ask(&seats, ctx),
-                Effect::Admit(held) => self.admit(&held),
+                Effect::JudgeHeld(held) => self.judge_held(&held),
                 Effect::Write => self.write(ctx),
                 Effect::GiveBack(spared) => self.give_back(&spared),
                 Effect::Show => self.show(),

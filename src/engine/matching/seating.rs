@@ -38,7 +38,7 @@ impl Seating {
         let mut round = None;
         let judge = |seats: &[&Seat]| {
             let digests = Digests::with_earlier(&record.lead, &record.earlier_digests);
-            let (counted, verdicts) = engine.admit((record.test, record.uuid), &digests, most, seats);
+            let (counted, verdicts) = engine.judge_seats((record.test, record.uuid), &digests, most, seats);
             round = Some(counted);
             verdicts
         };

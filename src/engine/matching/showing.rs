@@ -52,12 +52,12 @@ pub async fn poll(
     engine: &MatchingEngine,
     viewer: Viewer,
     table: Uuid,
-    held: &[u32],
+    versions: &[u32],
     longest: Duration,
 ) -> Found<Option<Polled>> {
     let end = Instant::now() + longest;
     loop {
-        match look(engine, viewer, table, held, end.saturating_duration_since(Instant::now())).await? {
+        match look(engine, viewer, table, versions, end.saturating_duration_since(Instant::now())).await? {
             Some(Polled::Unchanged(unchanged)) if unchanged.pending && Instant::now() < end => {
                 sleep_until(end.min(Instant::now() + LOOK_AGAIN)).await;
             }
@@ -69,10 +69,10 @@ pub async fn poll(
 /// A rate table once it is complete, or as it is when no node completes it.
 pub async fn completed(engine: &MatchingEngine, viewer: Viewer, table: Uuid) -> Found<Option<TableSnapshot>> {
     let mut shown = rate_table(engine, viewer, table).await?;
-    while let Some(held) = shown.as_ref().filter(|shown| shown.pending) {
-        let left = held.deadline - engine.records.store.now_ms();
+    while let Some(pending) = shown.as_ref().filter(|shown| shown.pending) {
+        let left = pending.deadline - engine.records.store.now_ms();
         let longest = Duration::from_millis(u64::try_from(left).unwrap_or(0)) + TAKEN_OVER_WITHIN;
-        match poll(engine, viewer, table, &[held.version], longest).await? {
+        match poll(engine, viewer, table, &[pending.version], longest).await? {
             Some(Polled::Shown(newer)) => shown = Some(newer),
             Some(Polled::Unchanged(unchanged)) if unchanged.pending => break,
             Some(Polled::Unchanged(_)) => return rate_table(engine, viewer, table).await,
@@ -86,42 +86,42 @@ async fn look(
     engine: &MatchingEngine,
     viewer: Viewer,
     table: Uuid,
-    held: &[u32],
+    versions: &[u32],
     longest: Duration,
 ) -> Found<Option<Polled>> {
-    if held.is_empty() {
+    if versions.is_empty() {
         return Ok(rate_table(engine, viewer, table).await?.map(Polled::Shown));
     }
     if let Some(kept) = engine.kept.get(viewer, table) {
-        return Ok(Some(kept.polled(held)));
+        return Ok(Some(kept.polled(versions)));
     }
     let unchanged = match engine.live.get(table, viewer) {
-        Some(Some(actor)) => unchanged(&actor, held, longest).await,
-        _ => complete_at(engine, viewer, table, held),
+        Some(Some(actor)) => unchanged(&actor, versions, longest).await,
+        _ => complete_at(engine, viewer, table, versions),
     };
     match unchanged {
         Some(unchanged) => Ok(Some(Polled::Unchanged(unchanged))),
-        None => Ok(rate_table(engine, viewer, table).await?.map(|shown| shown.polled(held))),
+        None => Ok(rate_table(engine, viewer, table).await?.map(|shown| shown.polled(versions))),
     }
 }
 
 impl TableSnapshot {
-    fn polled(self, held: &[u32]) -> Polled {
+    fn polled(self, versions: &[u32]) -> Polled {
         let Self { version, pending, deadline, .. } = self;
         let unchanged = Unchanged { version, pending, deadline };
-        if held.contains(&version) { Polled::Unchanged(unchanged) } else { Polled::Shown(self) }
+        if versions.contains(&version) { Polled::Unchanged(unchanged) } else { Polled::Shown(self) }
     }
 }
 
-fn complete_at(engine: &MatchingEngine, viewer: Viewer, table: Uuid, held: &[u32]) -> Option<Unchanged> {
+fn complete_at(engine: &MatchingEngine, viewer: Viewer, table: Uuid, versions: &[u32]) -> Option<Unchanged> {
     let head = reading::head(&engine.records.store, table).ok().flatten()?;
-    let version = u32::try_from(head.seats.len()).ok().filter(|version| held.contains(version))?;
+    let version = u32::try_from(head.seats.len()).ok().filter(|version| versions.contains(version))?;
     let seen = viewer.sees(head.company, head.test) && engine.records.store.is_erased(head.lead) == Ok(false);
     seen.then_some(Unchanged { version, pending: false, deadline: head.deadline })
 }
 
-async fn unchanged(actor: &Addr<RateTableActor>, held: &[u32], longest: Duration) -> Option<Unchanged> {
-    let look = || async { actor.send(LookForChange(held.to_vec())).await.ok().flatten() };
+async fn unchanged(actor: &Addr<RateTableActor>, versions: &[u32], longest: Duration) -> Option<Unchanged> {
+    let look = || async { actor.send(LookForChange(versions.to_vec())).await.ok().flatten() };
     let unchanged = look().await?;
     if !unchanged.pending || longest.is_zero() {
         return Some(unchanged);

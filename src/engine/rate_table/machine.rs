@@ -1,9 +1,9 @@
 //! The rate table as a state machine, without actor, clock or store: events in, effects out.
 //!
 //! ```text
-//!  Asked, NoTime, Answered ─┐                     ┌─ Ask     seats; each then is Asked, NoTime or Answered
-//!  Admitted ────────────────┤                     ├─ Admit   held seats; their limits answer Admitted
-//!  DeadlinePassed ──────────┼─▶ handle … poll ───▶┼─ Write   in_flight(), then Written or PutOff
+//!  Asked, NoTime, Answered ─┐                     ┌─ Ask        seats; each then is Asked, NoTime or Answered
+//!  HeldJudged ──────────────┤                     ├─ JudgeHeld  held seats; their limits answer HeldJudged
+//!  DeadlinePassed ──────────┼─▶ handle … poll ───▶┼─ Write      the write `in_flight`, then Written or PutOff
 //!  Written, PutOff, Retry ──┘                     ├─ GiveBack, Show, Settle
 //! ```
 //!
@@ -44,7 +44,7 @@ pub enum TableEvent {
         at: i64,
     },
     /// The limits decided which held seats are asked. A held seat without a verdict has left the book.
-    Admitted {
+    HeldJudged {
         /// When, Unix milliseconds.
         at: i64,
         /// The verdict on each seat; `NotSeated(None)` when no place is left for it.
@@ -69,7 +69,7 @@ pub enum Effect {
     /// Ask these seats.
     Ask(Vec<usize>),
     /// Let the limits decide which of these held seats are asked.
-    Admit(Vec<usize>),
+    JudgeHeld(Vec<usize>),
     /// Write the write in flight.
     Write,
     /// These seats were not asked after all: return what they counted against limits.
@@ -202,12 +202,12 @@ impl Machine {
     /// The seats that limits have counted for a table that is not written yet.
     pub fn counted(&self) -> impl Iterator<Item = usize> {
         let released = self.asks.released.iter().map(|seat| usize::from(*seat));
-        self.table.progress().standing(SeatPhase::Asked).chain(released)
+        self.table.progress().seats_in(SeatPhase::Asked).chain(released)
     }
 
     /// Whether second look may still start.
     pub fn second_look_to_come(&self) -> bool {
-        self.table.progress().standing(SeatPhase::Held).next().is_some()
+        self.table.progress().seats_in(SeatPhase::Held).next().is_some()
     }
 
     /// Whether every seat has its outcome and all are written.
@@ -220,7 +220,7 @@ impl Machine {
         let waits = |seat: usize| self.seats[seat].at_once;
         // The asks of second look are known once its start is written.
         let deciding = self.asks_changed && self.asks.second_look_at.is_some();
-        self.is_written && !deciding && !self.table.progress().standing(SeatPhase::Asked).any(waits)
+        self.is_written && !deciding && !self.table.progress().seats_in(SeatPhase::Asked).any(waits)
     }
 
     /// Handles an event. Drops an answer for a seat that has its outcome: a late offer never enters.
@@ -236,7 +236,7 @@ impl Machine {
                 self.note(seat, Outcome::NoOffers(NoOfferReason::NoTime).into(), at);
             }
             TableEvent::Answered { seat, end, at } => self.note(seat, end, at),
-            TableEvent::Admitted { at, verdicts } => self.begin_second_look(at, verdicts),
+            TableEvent::HeldJudged { at, verdicts } => self.begin_second_look(at, verdicts),
             TableEvent::DeadlinePassed { at } => {
                 for seat in self.waited_for().collect::<Vec<_>>() {
                     self.note(seat, Outcome::TimedOut.because("the deadline of the rate table came"), at);
@@ -266,7 +266,7 @@ impl Machine {
         if may_write {
             match self.ahead.due() {
                 DueSeats::Release(held) if self.asks.second_look_at.is_none() => {
-                    return Some(Effect::Admit(held));
+                    return Some(Effect::JudgeHeld(held));
                 }
                 DueSeats::Drop(held) => {
                     for seat in held {
@@ -454,14 +454,14 @@ mod tests {
             while let Some(effect) = self.table.poll(7) {
                 match effect {
                     Effect::Ask(seats) => seats.into_iter().for_each(|seat| self.ask(seat, draw)),
-                    Effect::Admit(held) => {
+                    Effect::JudgeHeld(held) => {
                         let is_kept_out = |seat: usize| (seat + usize::from(draw)).is_multiple_of(3);
                         let verdict = |seat| match is_kept_out(seat) {
                             true => Verdict::NotSeated(None),
                             false => Verdict::Asked,
                         };
                         let verdicts = held.into_iter().map(|seat| (seat, verdict(seat))).collect();
-                        self.table.handle(TableEvent::Admitted { at: 7, verdicts });
+                        self.table.handle(TableEvent::HeldJudged { at: 7, verdicts });
                     }
                     Effect::Write => {
                         let write = self.table.in_flight.as_ref().expect("a write is in flight");

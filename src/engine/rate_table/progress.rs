@@ -61,7 +61,7 @@ pub enum DueSeats {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IllegalTransition {
     /// The seat's state; `None` for an unknown seat.
-    pub standing: Option<SeatPhase>,
+    pub phase: Option<SeatPhase>,
     /// The rejected event.
     pub event: SeatEvent,
 }
@@ -69,13 +69,13 @@ pub struct IllegalTransition {
 /// The state of every seat of a rate table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableProgress {
-    seats: Vec<SeatStanding>,
+    seats: Vec<SeatProgress>,
     loan_offers: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct SeatStanding {
-    standing: SeatPhase,
+struct SeatProgress {
+    phase: SeatPhase,
     /// Whether held seats wait for this one.
     first_look_loan: bool,
 }
@@ -83,11 +83,11 @@ struct SeatStanding {
 impl TableProgress {
     /// The initial state: (product type, second look) of each seat, and whether the lead wants loans.
     pub fn start(seats: impl IntoIterator<Item = (ProductType, bool)>, wants_loans: bool) -> Self {
-        let place = |(product_type, second_look): (ProductType, bool)| SeatStanding {
-            standing: SeatPhase::at_start(second_look, wants_loans),
+        let seat = |(product_type, second_look): (ProductType, bool)| SeatProgress {
+            phase: SeatPhase::at_start(second_look, wants_loans),
             first_look_loan: product_type == ProductType::Loan && !second_look,
         };
-        Self { seats: seats.into_iter().map(place).collect(), loan_offers: false }
+        Self { seats: seats.into_iter().map(seat).collect(), loan_offers: false }
     }
 
     /// Applies an event.
@@ -96,22 +96,22 @@ impl TableProgress {
     /// [`IllegalTransition`], with nothing changed: an ended seat stays ended, whatever arrives late.
     pub fn apply(&mut self, event: SeatEvent) -> Result<(), IllegalTransition> {
         let (SeatEvent::Released { seat } | SeatEvent::Ended { seat, .. }) = event;
-        let place = self.seats.get_mut(seat).ok_or(IllegalTransition { standing: None, event })?;
-        place.standing = match (place.standing, event) {
+        let state = self.seats.get_mut(seat).ok_or(IllegalTransition { phase: None, event })?;
+        state.phase = match (state.phase, event) {
             (SeatPhase::Held, SeatEvent::Released { .. }) => SeatPhase::Asked,
             (SeatPhase::Held | SeatPhase::Asked, SeatEvent::Ended { offers, .. }) => {
-                self.loan_offers |= offers && place.first_look_loan;
+                self.loan_offers |= offers && state.first_look_loan;
                 SeatPhase::Ended
             }
-            (standing, _) => return Err(IllegalTransition { standing: Some(standing), event }),
+            (phase, _) => return Err(IllegalTransition { phase: Some(phase), event }),
         };
         Ok(())
     }
 
     /// What the held seats are due for.
     pub fn due(&self) -> DueSeats {
-        let waiting = self.seats.iter().any(|one| one.first_look_loan && one.standing != SeatPhase::Ended);
-        let held: Vec<usize> = self.standing(SeatPhase::Held).collect();
+        let waiting = self.seats.iter().any(|one| one.first_look_loan && one.phase != SeatPhase::Ended);
+        let held: Vec<usize> = self.seats_in(SeatPhase::Held).collect();
         match (held.is_empty(), waiting, self.loan_offers) {
             (true, _, _) | (false, true, false) => DueSeats::Nothing,
             (false, _, true) => DueSeats::Drop(held),
@@ -120,8 +120,8 @@ impl TableProgress {
     }
 
     /// The seats in a state.
-    pub fn standing(&self, standing: SeatPhase) -> impl Iterator<Item = usize> {
-        self.seats_where(move |at| at == standing)
+    pub fn seats_in(&self, phase: SeatPhase) -> impl Iterator<Item = usize> {
+        self.seats_where(move |at| at == phase)
     }
 
     /// Seats without an outcome: exactly the pending responses.
@@ -130,18 +130,18 @@ impl TableProgress {
     }
 
     fn seats_where(&self, is_wanted: impl Fn(SeatPhase) -> bool) -> impl Iterator<Item = usize> {
-        let places = self.seats.iter().enumerate();
-        places.filter(move |(_, place)| is_wanted(place.standing)).map(|(seat, _)| seat)
+        let seats = self.seats.iter().enumerate();
+        seats.filter(move |(_, state)| is_wanted(state.phase)).map(|(seat, _)| seat)
     }
 
     /// The state of a seat; `None` for an unknown seat.
     pub fn at(&self, seat: usize) -> Option<SeatPhase> {
-        self.seats.get(seat).map(|place| place.standing)
+        self.seats.get(seat).map(|state| state.phase)
     }
 
     /// Whether a seat has no outcome yet.
     pub fn is_pending(&self, seat: usize) -> bool {
-        self.at(seat).is_some_and(|standing| standing != SeatPhase::Ended)
+        self.at(seat).is_some_and(|phase| phase != SeatPhase::Ended)
     }
 
     /// Whether every seat has its outcome. After that nothing can change.
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn second_look_is_asked_directly_when_no_loan_is_wanted() {
         let progress = TableProgress::start([SECOND], false);
-        assert_eq!(progress.standing(SeatPhase::Asked).collect::<Vec<_>>(), [0]);
+        assert_eq!(progress.seats_in(SeatPhase::Asked).collect::<Vec<_>>(), [0]);
     }
 
     #[test]
@@ -199,7 +199,7 @@ mod tests {
         let mut progress = TableProgress::start([LOAN], true);
         progress.apply(ended(0, false)).unwrap();
         let refused = progress.clone().apply(ended(0, true)).unwrap_err();
-        assert_eq!(refused.standing, Some(SeatPhase::Ended));
+        assert_eq!(refused.phase, Some(SeatPhase::Ended));
         assert!(progress.settled());
     }
 
@@ -211,7 +211,7 @@ mod tests {
     }
 
     impl Story {
-        fn standing(&self, seat: usize) -> Option<SeatPhase> {
+        fn phase(&self, seat: usize) -> Option<SeatPhase> {
             let (_, second_look) = self.seats.get(seat)?;
             let is_released = self.taken.contains(&SeatEvent::Released { seat });
             let is_ended = [true, false].iter().any(|offers| self.taken.contains(&ended(seat, *offers)));
@@ -222,14 +222,14 @@ mod tests {
             })
         }
 
-        fn all(&self, standing: SeatPhase) -> Vec<usize> {
-            (0..self.seats.len()).filter(|seat| self.standing(*seat) == Some(standing)).collect()
+        fn all(&self, phase: SeatPhase) -> Vec<usize> {
+            (0..self.seats.len()).filter(|seat| self.phase(*seat) == Some(phase)).collect()
         }
 
         fn due(&self) -> DueSeats {
             let lenders = (0..self.seats.len()).filter(|seat| self.seats[*seat] == LOAN);
             let (ended_ones, asked): (Vec<usize>, Vec<usize>) =
-                lenders.partition(|seat| self.standing(*seat) == Some(SeatPhase::Ended));
+                lenders.partition(|seat| self.phase(*seat) == Some(SeatPhase::Ended));
             let held = self.all(SeatPhase::Held);
             if held.is_empty() {
                 DueSeats::Nothing
@@ -280,16 +280,16 @@ mod tests {
             let mut story = Story { seats, wants_loans, taken: Vec::new() };
             for (seat, release, offers) in events {
                 let event = if release { SeatEvent::Released { seat } } else { ended(seat, offers) };
-                let standing = story.standing(seat);
+                let phase = story.phase(seat);
                 let fits = match event {
-                    SeatEvent::Released { .. } => standing == Some(SeatPhase::Held),
-                    SeatEvent::Ended { .. } => standing.is_some_and(|standing| standing != SeatPhase::Ended),
+                    SeatEvent::Released { .. } => phase == Some(SeatPhase::Held),
+                    SeatEvent::Ended { .. } => phase.is_some_and(|phase| phase != SeatPhase::Ended),
                 };
-                let refused = if fits { Ok(()) } else { Err(IllegalTransition { standing, event }) };
+                let refused = if fits { Ok(()) } else { Err(IllegalTransition { phase, event }) };
                 prop_assert_eq!(progress.apply(event), refused);
                 story.taken.extend(fits.then_some(event));
-                for standing in [SeatPhase::Held, SeatPhase::Asked, SeatPhase::Ended] {
-                    prop_assert_eq!(progress.standing(standing).collect::<Vec<_>>(), story.all(standing));
+                for phase in [SeatPhase::Held, SeatPhase::Asked, SeatPhase::Ended] {
+                    prop_assert_eq!(progress.seats_in(phase).collect::<Vec<_>>(), story.all(phase));
                 }
                 prop_assert_eq!(progress.due(), story.due());
             }

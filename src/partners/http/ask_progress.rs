@@ -157,7 +157,7 @@ impl HttpSource {
         let context = received.context(self.context(given, progress), &self.attributes)?;
         // A post is not a ping, and no step follows it.
         let next = self.step(progress).next(&context, received, false, &self.answer);
-        match next.map_err(|error| self.places.locate(&error))? {
+        match next.map_err(|error| self.lines.locate(&error))? {
             NextCall::Ended(AnswerReading { answered: Answered::Failed(cause), .. }) => Err(cause),
             NextCall::Ended(_) => Ok(false),
             _ => Ok(true),

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::declared::{self, Http, SecretLocation};
+use super::mapping_lines::MappingLines;
 use super::mappings::Mappings;
-use super::places::MappingLines;
 use super::secret::Secret;
 use super::signing::keys_of;
 use super::source::{HttpSource, PartnerSecrets};
@@ -27,14 +27,14 @@ impl HttpSource {
     ) -> Option<Self> {
         let before = check.count();
         let names: Vec<&str> = http.secrets.keys().map(String::as_str).collect();
-        let places = MappingLines { file: check.file_name(), ..MappingLines::default() };
+        let lines = MappingLines { file: check.file_name(), ..MappingLines::default() };
         let mut mappings = Mappings {
             check,
             http,
             product_type,
             product,
             secrets: &names,
-            places,
+            lines,
             prefix: String::new(),
             kept: Vec::new(),
             attributes: BTreeSet::new(),
@@ -49,7 +49,7 @@ impl HttpSource {
         let steps = steps(http, &mut mappings);
         let answer = mappings.answer();
         post(http, mappings.check);
-        let Mappings { places, attributes, signing, used, check, .. } = mappings;
+        let Mappings { lines, attributes, signing, used, check, .. } = mappings;
         let secrets = secrets(http, product.paused, check);
         let is_unused = |name: &&String| check.count() == before && !used.contains(*name);
         for name in http.secrets.keys().filter(is_unused).collect::<Vec<_>>() {
@@ -71,7 +71,7 @@ impl HttpSource {
             late_is_event: http.late == declared::LateAnswerRule::Event,
             auth: auth.flatten(),
             hosts: hosts(http),
-            places,
+            lines,
             wire: http.wire.clone(),
             transcripts: http.transcripts,
         })

@@ -15,9 +15,9 @@ use super::auth::NO_USER;
 use super::declared::{self, ClientAuth, Empty, Http};
 use super::expression::{Expression, TextTemplate, text as text_of};
 use super::mapping_error::MappingError;
+use super::mapping_lines::MappingLines;
 use super::names::ExpressionPlace::{self, Answer, Callback, Header, Inner, Request, Token};
 use super::names::{self, KnownNames, no_mapping};
-use super::places::MappingLines;
 use super::source::{Auth, ClientProof};
 use super::step::{BodyMapping, CallStep, Fields, JsonMapping, PollingRule};
 use super::work::{self, TOO_MUCH_OF_REQUEST};
@@ -71,7 +71,7 @@ pub(super) struct Mappings<'m, 'c> {
     pub(super) product: &'m Product,
     pub(super) secrets: &'m [&'m str],
     /// Locations of the mappings compiled so far.
-    pub(super) places: MappingLines,
+    pub(super) lines: MappingLines,
     /// Key prefix of the current step.
     pub(super) prefix: String,
     /// Names that earlier steps keep.
@@ -467,7 +467,7 @@ impl Mappings<'_, '_> {
         for (name, url) in [("token_url", Some(token_url)), ("sandbox_token_url", sandbox_token_url.as_ref())]
         {
             let key = format!("auth.oauth2.{name}");
-            self.places.note(&key, self.check.line_of(&key));
+            self.lines.note(&key, self.check.line_of(&key));
             if let Some(fault) = url.and_then(|url| url_fault(url)) {
                 self.check.at(&key, fault);
             }
@@ -580,7 +580,7 @@ impl Mappings<'_, '_> {
 
     /// Records the location of a mapping, and checks every name that it uses.
     fn names(&mut self, key: &str, text: &str, variables: BTreeSet<String>, stage: ExpressionPlace) {
-        self.places.note(&self.whole(key), self.check.line_of(key));
+        self.lines.note(&self.whole(key), self.check.line_of(key));
         self.signing.push((self.whole(key), text.to_owned()));
         let quoted = text.split(['\'', '"']).filter(|part| part.starts_with('@'));
         self.attributes.extend(quoted.map(str::to_owned));

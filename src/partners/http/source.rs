@@ -13,7 +13,7 @@ use super::ask_progress::AskProgress;
 use super::declared::{Post, Wire};
 use super::expression::Expression;
 use super::mapping_error::MappingResult;
-use super::places::MappingLines;
+use super::mapping_lines::MappingLines;
 use super::secret::{Secret, Secrets};
 use super::step::CallStep;
 use super::work::{self, Meter};
@@ -43,7 +43,7 @@ pub struct HttpSource {
     /// The hosts that it is called at, by key: scheme and host, if the file has them as literals.
     pub hosts: Vec<(String, String)>,
     /// Locations of its mappings in the file.
-    pub places: MappingLines,
+    pub lines: MappingLines,
     /// Connection settings.
     pub wire: Wire,
     /// Whether requests and answers are kept.

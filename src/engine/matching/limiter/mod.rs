@@ -106,7 +106,7 @@ impl Limiter {
     }
 
     /// Decides which seats are asked, at most `most`, and counts them. `left_out` is independent of counts.
-    pub fn admit(
+    pub fn judge_seats(
         &self,
         test: bool,
         lead: Uuid,

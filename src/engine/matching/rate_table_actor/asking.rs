@@ -154,18 +154,19 @@ impl RateTableActor {
         question.ranked_by(self.start.ranked_by.clone())
     }
 
-    pub(super) fn admit(&mut self, held: &[usize]) {
+    pub(super) fn judge_held(&mut self, held: &[usize]) {
         let in_book = held.iter().filter_map(|seat| Some((*seat, self.start.fits[*seat].as_ref()?)));
         let (seats, fits): (Vec<usize>, Vec<&Fit>) = in_book.unzip();
         let judged: Vec<&Seat> = fits.iter().map(|fit| &*fit.seat).collect();
         let head = self.shown().head();
         let digests = Digests::with_earlier(&self.start.lead, &self.start.earlier_digests);
-        let (round, verdicts) = self.engine.admit((head.test, head.lead), &digests, judged.len(), &judged);
+        let (round, verdicts) =
+            self.engine.judge_seats((head.test, head.lead), &digests, judged.len(), &judged);
         let verdicts: Vec<_> = seats.into_iter().zip(verdicts).collect();
         for (seat, _) in verdicts.iter().filter(|(_, verdict)| *verdict != Verdict::Asked) {
             self.engine.statistics.not_asked(&self.shown().seats()[*seat], "held_back");
         }
-        self.table.handle(TableEvent::Admitted { at: round.at, verdicts });
+        self.table.handle(TableEvent::HeldJudged { at: round.at, verdicts });
     }
 
     pub(super) fn give_back(&self, seats: &[usize]) {

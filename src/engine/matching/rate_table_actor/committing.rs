@@ -54,7 +54,7 @@ impl RateTableActor {
 
     pub(super) fn first_written(&mut self, result: Result<(), CommitError>, ctx: &mut Context<Self>) {
         let Some((until, acknowledged)) = self.waiting.take() else { return };
-        self.start.held = None;
+        self.start.key_lock = None;
         if let Err(failure) = result {
             let counted: Vec<usize> = self.table.counted().collect();
             self.give_back(&counted);

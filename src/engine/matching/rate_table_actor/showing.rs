@@ -47,7 +47,7 @@ impl RateTableActor {
             let overhead = begun.elapsed().saturating_sub(self.slowest.iter().sum());
             histogram!(TABLE_OVERHEAD_SECONDS).record(overhead.as_secs_f64());
         }
-        self.start.place = None;
+        self.start.slot = None;
         drop(std::mem::take(&mut self.start.trace));
         ctx.run_later(self.start.configuration.rules.matching.linger, |actor, ctx| actor.leave(ctx));
         self.leave_if_done(ctx);

@@ -253,8 +253,8 @@ fn threads_that_ask_at_once_are_let_through_no_more_often_than_may_be() {
         let engine = world.matchmaker.engine();
         let book = engine.book();
         let ask = || {
-            let admitted =
-                (0..40).map(|_| engine.limiter.admit(false, Uuid::nil(), 1, &[&book.seats()[0]], &[None]).1);
+            let admitted = (0..40)
+                .map(|_| engine.limiter.judge_seats(false, Uuid::nil(), 1, &[&book.seats()[0]], &[None]).1);
             admitted.filter(|verdicts| *verdicts == [Verdict::Asked]).count()
         };
         let let_through: usize = std::thread::scope(|scope| {

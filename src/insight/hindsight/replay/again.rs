@@ -86,10 +86,10 @@ impl Stored<'_> {
                         table.handle(TableEvent::Answered { seat, end: outcome.into(), at });
                     }
                 }
-                Effect::Admit(held) => {
+                Effect::JudgeHeld(held) => {
                     let verdicts = judge(&held.iter().map(|seat| &*fits[*seat].seat).collect::<Vec<_>>());
                     let verdicts = held.into_iter().zip(verdicts).collect();
-                    table.handle(TableEvent::Admitted { at, verdicts });
+                    table.handle(TableEvent::HeldJudged { at, verdicts });
                 }
                 Effect::Write => table.handle(TableEvent::Written),
                 Effect::GiveBack(_) | Effect::Show | Effect::Settle => {}

@@ -41,10 +41,10 @@ mod tests {
 
     #[test]
     fn a_failure_names_file_and_line_however_its_key_is_written() {
-        let mut places = MappingLines { file: "far.toml".to_owned(), ..MappingLines::default() };
-        places.note("headers.\"X-Key\"", Some(7));
-        places.note("answer.offers", None);
-        let located = |key: &str| places.locate(&MappingError::new(key, "is no list"));
+        let mut lines = MappingLines { file: "far.toml".to_owned(), ..MappingLines::default() };
+        lines.note("headers.\"X-Key\"", Some(7));
+        lines.note("answer.offers", None);
+        let located = |key: &str| lines.locate(&MappingError::new(key, "is no list"));
         assert_eq!(located("headers.x-key"), "far.toml:7: `headers.x-key` is no list");
         assert_eq!(located("answer.offers"), "far.toml: `answer.offers` is no list");
     }

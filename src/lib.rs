@@ -84,8 +84,8 @@
 //! - A test token sees only test records, a publishable one no personal data ([`model::Viewer`]).
 //! - A command calls the admin routes of a running daemon, or runs them itself over a stopped store; only
 //!   `cli/admin_client.rs` knows which.
-//! - No global state but metrics and bounds on work at once, no second clock, no expression engine on the
-//!   hot path. `panic = "unwind"` in every profile.
+//! - No global state but metrics and bounds on work at once, no expression engine on the hot path. `engine`
+//!   stores and compares only times of the store's clock. `panic = "unwind"` in every profile.
 //! - `tests/it/architecture.rs` checks what manifests cannot: large import cycles, and outside crates that
 //!   only one room may name.
 //!

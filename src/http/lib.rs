@@ -137,7 +137,7 @@ impl ApiState {
         let window = i64::try_from(self.settings.limits.publishable_merge.as_millis()).unwrap_or(i64::MAX);
         match caller.kind {
             TokenKind::Confidential => None,
-            TokenKind::Publishable => Some(self.engine().limiter.now().saturating_sub(window)),
+            TokenKind::Publishable => Some(self.engine().now_ms().saturating_sub(window)),
         }
     }
 }

@@ -4,7 +4,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use chrono::Utc;
 use metrics::counter;
 use uuid::Uuid;
 
@@ -70,7 +69,7 @@ pub fn click(engine: &MatchingEngine, offer: Uuid) -> Found<Click> {
     let named = reading::named(&engine.records, offer)?;
     let Some((table, Some(number))) = named else { return Ok(Click::Unknown) };
     let Some((_, quote)) = table.offer(number) else { return Ok(Click::Unknown) };
-    let (made_at, now) = (table.head().created_at, engine.limiter.now());
+    let (made_at, now) = (table.head().created_at, engine.now_ms());
     if now > made_at.saturating_add(OFFER_MS) {
         return Ok(Click::Expired(table.head().company));
     }
@@ -143,7 +142,7 @@ impl ClickedOffer {
         before: Option<u64>,
     ) -> Result<(), CommitError> {
         let (seat, quote) = self.table.offer(self.number).expect("an opened offer is shown");
-        let now = Utc::now();
+        let now = engine.now();
         let action = LeadAction {
             offer_click_id: Some(now.timestamp_micros()),
             ..action_at(seat, ids::timed(), action_of(&quote.terms), now.into())

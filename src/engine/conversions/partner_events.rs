@@ -104,7 +104,7 @@ async fn record(engine: &MatchingEngine, partner: &str, key: &[u8], event: &Part
     if let Some(known) = stored(engine, key)? {
         return known.answer_to(event);
     }
-    let now = Utc::now();
+    let now = engine.now();
     let occurred_at = occurred_at(event, now).map_err(ReportRefused::Fault)?;
     let about = attribute(&engine.records, partner, &event.reference)?;
     let new = ReportRecord::new(partner, event, &about, occurred_at, now.into());
@@ -130,7 +130,7 @@ async fn revoke(engine: &MatchingEngine, key: &[u8]) -> ReportResult {
     if earlier.receipt.revoked_at.is_some() {
         return Ok(AcceptedReport::Known(earlier.receipt));
     }
-    let revoked = earlier.clone().revoked(Utc::now().into());
+    let revoked = earlier.clone().revoked(engine.now().into());
     let posting = Posting::read(&engine.records.store, earlier.receipt.uuid);
     let product_type = earlier.receipt.product_type.or(posting.as_ref().map(|posting| posting.product_type));
     let institution = earlier.institution(engine);
@@ -224,7 +224,8 @@ fn payout_cents(event: &PartnerEvent, about: &Attribution, amount: Option<f64>) 
 }
 
 fn occurred_at(event: &PartnerEvent, now: DateTime<Utc>) -> Result<Timestamp, ApiError> {
-    let latest = now + CLOCKS_APART;
+    // The store's clock trails a machine's clock that was just put right.
+    let latest = now.max(Utc::now()) + CLOCKS_APART;
     match event.occurred_at {
         Some(at) if at.to_utc() > latest => {
             let minutes = CLOCKS_APART.num_minutes();

@@ -1,6 +1,5 @@
 //! Approval probability ([`estimate`]), without asking partners or storing anything about the person.
 
-use chrono::Utc;
 use uuid::Uuid;
 
 use super::engine::MatchingEngine;
@@ -12,7 +11,7 @@ use offerd_partners::base_url::absolute;
 pub fn report(engine: &MatchingEngine, asked: LoanReportCreateData, uuid: Uuid) -> LoanReport {
     let book = engine.book();
     let seats = book.seats().iter().filter(|seat| !engine.limiter.is_paused(seat));
-    let now = Utc::now();
+    let now = engine.now();
     let mut found = estimate(seats.map(AsRef::as_ref), &asked, now);
     for institution in &mut found.institutions {
         institution.logo_url = institution.logo_url.as_deref().map(|logo| absolute(logo, &engine.base_url));

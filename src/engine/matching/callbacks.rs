@@ -104,7 +104,7 @@ impl Callbacks {
     }
 
     /// Registers a seat's ask under an id.
-    pub fn expect(&self, id: Uuid, seat: &Arc<Seat>) -> CallbackAddress {
+    pub fn register(&self, id: Uuid, seat: &Arc<Seat>) -> CallbackAddress {
         let (taker, called) = mpsc::channel(1);
         let expected = ExpectedCallback { seat: Arc::clone(seat), taker: Some(taker), refused: None };
         self.waiting.lock().insert(id, expected);

@@ -203,7 +203,7 @@ async fn write(
 
 async fn sweep(engine: &Arc<MatchingEngine>) {
     let store = engine.records.store.clone();
-    let before = engine.limiter.now() - KEPT;
+    let before = engine.now_ms() - KEPT;
     let old = move || -> Vec<Vec<u8>> {
         let is_old = |(key, bytes): &(Vec<u8>, Vec<u8>)| {
             let record = store.decode_json::<CapGrants>(Tree::Caps, key, bytes);

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use actix::Addr;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 use metrics::gauge;
 use parking_lot::RwLock;
 use tracing::error;
@@ -14,7 +14,7 @@ use super::ask_statistics::AskStatistics;
 use super::callbacks::Callbacks;
 use super::configuration::Configuration;
 use super::kept_tables::KeptTables;
-use super::limiter::{Limiter, LimiterRound, SeatStanding, State};
+use super::limiter::{self, Limiter, LimiterRound, SeatStanding, State};
 use super::messages::TableSnapshot;
 use super::rate_table_actor::RateTableActor;
 use super::rendering::render;
@@ -41,6 +41,7 @@ pub struct MatchingEngine {
     /// The records of leads and rate tables.
     pub records: Records,
     configuration: RwLock<Arc<Configuration>>,
+    clock: Clock,
     /// Limits and counts of asks.
     pub limiter: Limiter,
     /// The suppression lists of partners.
@@ -78,11 +79,12 @@ impl MatchingEngine {
         suppressions: Suppressions,
     ) -> Self {
         let book = &configuration.book;
-        let statistics = AskStatistics::recalled(&records, book, Utc::now().timestamp_millis());
+        let statistics = AskStatistics::recalled(&records, book, limiter::now(&clock));
         statistics.begin(book);
         let (traces, live, shown) = Default::default();
         Self {
-            limiter: Limiter::of(&records, book, clock),
+            limiter: Limiter::of(&records, book, clock.clone()),
+            clock,
             configuration: RwLock::new(Arc::new(configuration)),
             suppressions,
             statistics,
@@ -97,6 +99,16 @@ impl MatchingEngine {
             shown,
             records,
         }
+    }
+
+    /// The store's time, for everything that is stored or compared.
+    pub fn now(&self) -> DateTime<Utc> {
+        DateTime::from_timestamp_micros(self.clock.now_us().cast_signed()).unwrap_or_default()
+    }
+
+    /// The time of [`now`](Self::now), Unix milliseconds.
+    pub fn now_ms(&self) -> i64 {
+        limiter::now(&self.clock)
     }
 
     /// The ranking of a company's table: the `named` one, or else the one in the settings, if any.
@@ -177,8 +189,8 @@ impl MatchingEngine {
                 && let Some(since) = endpoint.ejected_since
             {
                 standing.state = State::BreakerOpen;
-                standing.since = Some(Utc::now() - since.elapsed());
-                standing.until = endpoint.asks_again_in.map(|time| Utc::now() + time);
+                standing.since = Some(self.now() - since.elapsed());
+                standing.until = endpoint.asks_again_in.map(|time| self.now() + time);
                 standing.breaker = Some(endpoint.description());
             }
             standing.health = match standing.state {

@@ -171,7 +171,7 @@ impl LateAnswerRecorder {
         if before.as_ref().is_some_and(|before| before.later.is_some()) {
             return Ok(());
         }
-        let at = Utc::now().timestamp_millis();
+        let at = records.store.now_ms();
         let end = match &outcome {
             Outcome::Offers(quotes) => LateEventKind::Offers(u16::try_from(quotes.len()).unwrap_or(u16::MAX)),
             Outcome::NoOffers(_) => LateEventKind::Declined,

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use actix_rt::{Arbiter, ArbiterHandle};
-use chrono::Utc;
 use futures_util::future::join_all;
 use metrics::counter;
 use tokio::sync::oneshot;
@@ -58,7 +57,7 @@ struct Arrival<'r> {
     lead: LeadCommit,
     table: Uuid,
     key: Option<&'r IdempotencyKey>,
-    idempotency_lock: Option<IdempotencyLock>,
+    key_lock: Option<IdempotencyLock>,
     trace: LeadTrace,
     permit: Permit,
 }
@@ -99,11 +98,10 @@ impl Matchmaker {
             key.as_ref().map(|key| self.under_way.try_lock(key).ok_or(LeadRefusal::UnderWay)).transpose();
         // The request that holds the key may be waiting for the disk.
         let is_stalled = || self.engine.records.store.is_stalled();
-        let idempotency_lock =
-            lock.map_err(|refused| if is_stalled() { LeadRefusal::late() } else { refused })?;
+        let key_lock = lock.map_err(|refused| if is_stalled() { LeadRefusal::late() } else { refused })?;
         let viewer = Viewer { company: submission.company, test: submission.test };
         if let Some(answer) = self.answered_before(viewer, key.as_ref()).await {
-            drop(idempotency_lock);
+            drop(key_lock);
             submission.permit.pause();
             return self.when_complete(answer?, viewer, until).await;
         }
@@ -117,8 +115,7 @@ impl Matchmaker {
         let commit = writing::new_lead(&record, self.identity(&record, look_back_minutes).as_ref());
         let lead = LeadCommit { commit, is_new: true, node: self.engine.records.store.node() };
         let drawn = record.experiments.clone();
-        let arrival =
-            Arrival { reserved, record, lead, table, key: key.as_ref(), idempotency_lock, trace, permit };
+        let arrival = Arrival { reserved, record, lead, table, key: key.as_ref(), key_lock, trace, permit };
         match self.build(arrival, until).await {
             Ok(shown) => {
                 note_drawn(drawn);
@@ -207,8 +204,7 @@ impl Matchmaker {
         let lead =
             LeadCommit { commit: Commit::new(), is_new: false, node: self.engine.records.store.node() };
         let table = ids::timed_at(self.engine.records.store.arrival_ms());
-        let arrival =
-            Arrival { reserved, record, lead, table, key: None, idempotency_lock: None, trace, permit };
+        let arrival = Arrival { reserved, record, lead, table, key: None, key_lock: None, trace, permit };
         match self.build(arrival, until).await {
             Err(LeadRefusal::Erased(_)) => Ok(None),
             shown => shown.map(Some),
@@ -224,7 +220,7 @@ impl Matchmaker {
             counter!(SUBMITS_REFUSED, "reason" => "merge_too_late").increment(1);
             return Ok(None);
         }
-        let updated_at = self.engine.limiter.now();
+        let updated_at = self.engine.now_ms();
         let merged = LeadRecord {
             lead: earlier.lead.merged(later),
             // The flag belongs to one request, not to the lead's next one.
@@ -268,8 +264,7 @@ impl Matchmaker {
 
     /// Seats the partners for a lead and starts its table's actor, which writes both.
     fn begin(&self, arrival: Arrival<'_>, until: Until) -> StartedTable {
-        let Arrival { reserved, mut record, mut lead, table, key, idempotency_lock, mut trace, permit } =
-            arrival;
+        let Arrival { reserved, mut record, mut lead, table, key, key_lock, mut trace, permit } = arrival;
         let (configuration, slot) = reserved;
         let begun = Instant::now();
         let seating = Seating::of(&self.engine, &configuration, &record);
@@ -302,7 +297,7 @@ impl Matchmaker {
             first: Some(FirstWrite { lead, until, acknowledged }),
             begun: Some(begun),
             deadline,
-            idempotency_lock,
+            key_lock,
             slot: Some(slot),
             trace,
         };
@@ -320,14 +315,14 @@ impl Matchmaker {
         let mut record = reading::lead(&self.engine.records.store, head.lead).ok().flatten();
 
         let configuration = self.engine.configuration();
-        let facts = record.as_ref().map(|record| reading::facts(record, Utc::now()));
+        let facts = record.as_ref().map(|record| reading::facts(record, self.engine.now()));
         let mut fitting = facts.map_or_else(Vec::new, |facts| configuration.book.fitting(&facts));
         let fits = stored.seats().iter().map(|seat| {
             let same = |fit: &Fit| fit.seat.is_of(&seat.key, seat.product_type);
             fitting.iter().position(same).map(|position| fitting.swap_remove(position))
         });
         // A clock that stepped back gives no table more time than it had when it was new.
-        let left = u64::try_from(head.deadline - self.engine.limiter.now()).unwrap_or(0);
+        let left = u64::try_from(head.deadline - self.engine.now_ms()).unwrap_or(0);
         let left = Duration::from_millis(left).min(head.longest());
         let store = &self.engine.records.store;
         let named = treatment::ranking(&head.treatments);
@@ -343,7 +338,7 @@ impl Matchmaker {
             ranked_by: self.engine.ranked_by(head.company, head.test, named),
             calls: reading::calls(store, table)?,
             first: None,
-            idempotency_lock: None,
+            key_lock: None,
             begun: None,
             deadline: Instant::now() + left,
             // An accepted table stays accepted, even if recovery exceeds the limit for new ones.
@@ -375,7 +370,7 @@ impl Matchmaker {
     }
 
     fn record(&self, submission: Submission, configuration: &Configuration) -> LeadRecord {
-        let record = submission.record(self.engine.limiter.now());
+        let record = submission.record(self.engine.now_ms());
         let tags = record.lead.client_tags.as_ref();
         let drawn = configuration.experiments.draw(record.uuid, record.company, tags, record.created_at);
         LeadRecord { experiments: drawn, ..record }

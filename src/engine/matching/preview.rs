@@ -5,7 +5,6 @@
 //! partner gets that UUID as `{clickId}` and an empty `{leadUuid}`.
 
 use bytes::Bytes;
-use chrono::Utc;
 use uuid::Uuid;
 
 use super::engine::MatchingEngine;
@@ -39,7 +38,7 @@ pub fn show(engine: &MatchingEngine, preview: Preview) -> Bytes {
         let by_zipcode = || person.zipcode.as_ref().and_then(zip_state::state_of);
         person.state = person.state.or_else(by_zipcode);
     }
-    let now = Utc::now();
+    let now = engine.now();
     let facts =
         Facts::new(&lead, now, CreditBands::Current).with_newer_values(newer_values).submitted_by(company);
     let configuration = engine.configuration();

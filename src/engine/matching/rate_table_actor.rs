@@ -62,7 +62,7 @@ pub struct Start {
     /// Deadline of the table.
     pub deadline: Instant,
     /// The lock on the client's idempotency key, until the table is written.
-    pub idempotency_lock: Option<IdempotencyLock>,
+    pub key_lock: Option<IdempotencyLock>,
     /// The table's slot among live tables, until it is settled.
     pub slot: Option<LiveSlot>,
     /// The trace of the lead, until the table is settled.
@@ -134,13 +134,9 @@ impl Handler<GetRateTable> for RateTableActor {
 impl Handler<LookForChange> for RateTableActor {
     type Result = MessageResult<LookForChange>;
 
-    fn handle(
-        &mut self,
-        LookForChange(client_versions): LookForChange,
-        ctx: &mut Context<Self>,
-    ) -> Self::Result {
+    fn handle(&mut self, LookForChange(versions): LookForChange, ctx: &mut Context<Self>) -> Self::Result {
         let version = self.shown().answers();
-        let unchanged = client_versions.contains(&version).then(|| {
+        let unchanged = versions.contains(&version).then(|| {
             let pending = !self.shown().progress().settled();
             self.audience.looked(pending);
             Unchanged { version, pending, deadline: self.shown().head().deadline }
@@ -196,7 +192,7 @@ impl RateTableActor {
     }
 
     fn drive(&mut self, ctx: &mut Context<Self>) {
-        while let Some(effect) = self.table.poll(self.engine.limiter.now()) {
+        while let Some(effect) = self.table.poll(self.engine.now_ms()) {
             match effect {
                 Effect::Ask(seats) => self.ask(&seats, ctx),
                 Effect::JudgeHeld(held) => self.judge_held(&held),

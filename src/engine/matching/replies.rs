@@ -5,7 +5,6 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::Utc;
 use futures_util::Stream;
 use futures_util::stream::unfold;
 use parking_lot::Mutex;
@@ -19,6 +18,17 @@ use offerd_base::telemetry::traces::AskTrace;
 
 /// How much later than its budget a reply still counts: an answer in time may have waited for a core.
 const GRACE: Duration = Duration::from_millis(50);
+
+/// The time of an ask.
+#[derive(Debug, Clone, Copy)]
+pub struct AskTime {
+    /// When it starts or goes on, Unix milliseconds.
+    pub at: i64,
+    /// The time that passed before a restart.
+    pub elapsed_before_restart: Duration,
+    /// The time to reply, from `at`.
+    pub budget: Duration,
+}
 
 /// The reply queue of one table. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -38,11 +48,11 @@ struct ReplyQueueState {
 }
 
 impl SeatReplies {
-    /// Registers an ask that starts now, or that started `before` a restart; it must reply within its budget.
-    pub fn expect(&self, seat: usize, (before, budget): (Duration, Duration), trace: AskTrace) -> SeatReply {
+    /// Registers an ask that starts now, or goes on after a restart; it must reply within its budget.
+    pub fn register(&self, seat: usize, time: AskTime, trace: AskTrace) -> SeatReply {
         self.0.state.lock().outstanding += 1;
         let (replies, trace) = (self.clone(), Some(trace));
-        SeatReply { replies, seat, asked_at: Instant::now(), before, budget, trace }
+        SeatReply { replies, seat, asked_at: Instant::now(), time, trace }
     }
 
     /// Sets whether the table needs each reply at once.
@@ -103,8 +113,7 @@ pub struct SeatReply {
     replies: SeatReplies,
     seat: usize,
     asked_at: Instant,
-    before: Duration,
-    budget: Duration,
+    time: AskTime,
     trace: Option<AskTrace>,
 }
 
@@ -123,12 +132,12 @@ impl SeatReply {
 
     fn give(&mut self, end: AskEnd) {
         let Some(mut trace) = self.trace.take() else { return };
-        let (at, elapsed) = (Utc::now().timestamp_millis(), self.asked_at.elapsed());
+        let (AskTime { at, elapsed_before_restart, budget }, elapsed) = (self.time, self.asked_at.elapsed());
         // The partner's side enforces the budget itself; our own processing counts too.
-        let is_late = elapsed > self.budget + GRACE && !end.outcome.is_failure();
+        let is_late = elapsed > budget + GRACE && !end.outcome.is_failure();
         let has_no_cause = matches!(end, AskEnd { outcome: Outcome::TimedOut, cause: None, .. });
         let end = if is_late || has_no_cause {
-            let whole = self.before + self.budget;
+            let whole = elapsed_before_restart + budget;
             Outcome::TimedOut.because(format!("no answer within {} ms", whole.as_millis()))
         } else {
             end
@@ -138,7 +147,7 @@ impl SeatReply {
         }
         trace.note("offerd.offers", end.outcome.quotes().len() as i64);
         trace.end(end.outcome.word(), !end.outcome.is_failure());
-        let elapsed = self.before + elapsed;
+        let (at, elapsed) = (at + elapsed.as_millis() as i64, elapsed_before_restart + elapsed);
         self.replies.arrive(PartnerAnswered { seat: self.seat, end, at, elapsed });
     }
 }
@@ -165,9 +174,8 @@ mod tests {
 
     fn expected(replies: &SeatReplies, seats: usize) -> Vec<SeatReply> {
         let trace = LeadTrace::default();
-        let expect =
-            |seat| replies.expect(seat, (Duration::ZERO, Duration::from_secs(3)), trace.ask("bank", "loan"));
-        (0..seats).map(expect).collect()
+        let time = AskTime { at: 0, elapsed_before_restart: Duration::ZERO, budget: Duration::from_secs(3) };
+        (0..seats).map(|seat| replies.register(seat, time, trace.ask("bank", "loan"))).collect()
     }
 
     fn declined() -> AskEnd {

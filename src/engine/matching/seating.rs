@@ -1,6 +1,5 @@
 //! Seating: makes the [plan](SeatingPlan) of a new table and counts its asks.
 
-use chrono::Utc;
 use metrics::counter;
 
 use super::configuration::Configuration;
@@ -33,7 +32,7 @@ pub struct Seating {
 impl Seating {
     /// Seats the partners that fit a lead, and counts those asked at once.
     pub fn of(engine: &MatchingEngine, configuration: &Configuration, record: &LeadRecord) -> Self {
-        let facts = reading::facts(record, Utc::now());
+        let facts = reading::facts(record, engine.now());
         let (book, most) = (&configuration.book, configuration.rules.matching.partners_per_lead);
         let mut round = None;
         let judge = |seats: &[&Seat]| {
@@ -43,7 +42,7 @@ impl Seating {
             verdicts
         };
         let wants_loans = record.lead.asks_for(ProductType::Loan);
-        let treatments = configuration.experiments.treatments(&record.experiments, engine.limiter.now());
+        let treatments = configuration.experiments.treatments(&record.experiments, engine.now_ms());
         let (left_out, fits): (Vec<Fit>, Vec<Fit>) = book
             .fitting(&facts)
             .into_iter()

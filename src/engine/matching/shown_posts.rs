@@ -5,7 +5,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use chrono::Utc;
 use parking_lot::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant;
@@ -111,7 +110,7 @@ async fn make(
     let DuePost { seat, position, before } = post;
     let Some(source) = &seat.http else { return Ok(()) };
     let whose = (table, lead.created_at);
-    let at = Utc::now().timestamp_millis();
+    let at = engine.now_ms();
     // The record if a kill precedes the response.
     let unanswered = LateEvent { at, end: LateEventKind::Unclear(Cause::new("no answer has arrived")) };
     let sent = CallRecord { sent: true, at, later: Some(unanswered), ..before.clone() };
@@ -126,7 +125,7 @@ async fn make(
         Err(failure) => return Err(failure),
     }
     let end = send(engine, (&seat, source), table, lead, (position, &sent)).await;
-    let at = Utc::now().timestamp_millis();
+    let at = engine.now_ms();
     let paid = sent.bid.filter(|bid| *bid > 0.0);
     let (event, dollars) = match &end {
         LateEventKind::Taken => (Some((EventType::LenderQualifiedLead, at)), paid),

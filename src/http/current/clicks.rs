@@ -25,7 +25,7 @@ pub async fn open(context: Context<ApiState>) -> Answer {
     let engine = context.app.engine();
     if let Some(preview) = preview_click(engine, offer) {
         let (ids, told) = (&engine.records.templates.ids, context.request.query_value(UNTIL));
-        if preview_end::is_over(ids, offer, told, preview.is_brief(), engine.limiter.now()) {
+        if preview_end::is_over(ids, offer, told, preview.is_brief(), engine.now_ms()) {
             return ended(&context, None);
         }
         rates.count_preview(&context.request, offer)?;

@@ -100,8 +100,7 @@ impl Limiter {
         }
     }
 
-    /// The current time, Unix milliseconds.
-    pub fn now(&self) -> i64 {
+    fn now(&self) -> i64 {
         now(&self.clock)
     }
 
@@ -187,7 +186,7 @@ impl Limiter {
     }
 }
 
-fn now(clock: &Clock) -> i64 {
+pub(super) fn now(clock: &Clock) -> i64 {
     i64::try_from(clock.now_us() / 1000).unwrap_or(i64::MAX)
 }
 

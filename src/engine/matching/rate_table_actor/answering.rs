@@ -37,13 +37,13 @@ impl RateTableActor {
 
     pub(super) fn time_out(&mut self) {
         // After a restart, only the clock gives the age of the table.
-        let since = (self.engine.limiter.now() - self.shown().head().created_at).max(0);
+        let since = (self.engine.now_ms() - self.shown().head().created_at).max(0);
         let elapsed = self.start.begun.map_or(Duration::from_millis(since as u64), |begun| begun.elapsed());
         let end = Outcome::TimedOut.into();
         for seat in self.table.waited_for() {
             self.engine.statistics.unanswered(&self.shown().seats()[seat], self.noted(seat, &end, elapsed));
         }
-        self.table.handle(TableEvent::DeadlinePassed { at: self.engine.limiter.now() });
+        self.table.handle(TableEvent::DeadlinePassed { at: self.engine.now_ms() });
     }
 
     /// Requests replies one by one where a viewer sees the pending table or a reply may start second look.

@@ -17,7 +17,7 @@ use crate::matching::messages::PartnerAnswered;
 use crate::matching::partner_actor::{PartnerActor, RequestOffers, catalog_answer};
 use crate::matching::prepared::PreparedRequests;
 use crate::matching::question::LeadQuestion;
-use crate::matching::replies::SeatReplies;
+use crate::matching::replies::{AskTime, SeatReplies};
 use crate::matching::suppressions::Digests;
 use crate::matching::trigger::Trigger;
 use crate::rate_table::machine::TableEvent;
@@ -36,7 +36,7 @@ impl RateTableActor {
         let unprepared = || PreparedRequests { question: Arc::new(self.question()), requests: Vec::new() };
         let mut prepared = prepared.unwrap_or_else(unprepared);
         for &seat in seats {
-            let at = self.engine.limiter.now();
+            let at = self.engine.now_ms();
             let Some(fit) = self.start.fits[seat].take() else {
                 let gone = Outcome::Failed(AskFailure::Gone);
                 self.engine.statistics.not_asked(&self.shown().seats()[seat], gone.word());
@@ -57,7 +57,8 @@ impl RateTableActor {
                 self.ask_catalog(seat, &fit, &prepared.question);
             } else {
                 let calls = self.calls(seat, &fit, &bidding);
-                self.ask_partner(seat, fit, (before, budget, calls), &mut prepared, ctx);
+                let time = AskTime { at, elapsed_before_restart: before, budget };
+                self.ask_partner(seat, fit, (time, calls), &mut prepared, ctx);
             }
         }
     }
@@ -74,7 +75,7 @@ impl RateTableActor {
         let ask = AssertUnwindSafe(|| catalog_answer(&fit.seat, &fit.offers, most, question));
         let outcome = catch_unwind(ask).unwrap_or(Outcome::Failed(AskFailure::Panicked));
         trace.end(outcome.word(), !outcome.is_failure());
-        let (at, elapsed) = (self.engine.limiter.now(), asked_at.elapsed());
+        let (at, elapsed) = (self.engine.now_ms(), asked_at.elapsed());
         self.take_in_reply(PartnerAnswered { seat, end: outcome.into(), at, elapsed });
     }
 
@@ -82,7 +83,7 @@ impl RateTableActor {
         &mut self,
         seat: usize,
         fit: Fit,
-        (before, budget, calls): (Duration, Duration, Calls),
+        (time, calls): (AskTime, Calls),
         prepared: &mut PreparedRequests,
         ctx: &mut Context<Self>,
     ) {
@@ -93,7 +94,7 @@ impl RateTableActor {
             replies
         });
         let trace = self.start.trace.ask(&fit.seat.identity.key, fit.seat.product_type.as_str());
-        let (context, reply) = (trace.context(), replies.expect(seat, (before, budget), trace));
+        let (context, reply) = (trace.context(), replies.register(seat, time, trace));
         let request = RequestOffers {
             client: self.start.configuration.clients.of(&fit.seat),
             seat: fit.seat,
@@ -103,7 +104,7 @@ impl RateTableActor {
             rendered: prepared.take(seat),
             calls,
             table: self.shown().head().uuid,
-            budget,
+            budget: time.budget,
             trace: context,
             reply,
         };
@@ -126,7 +127,7 @@ impl RateTableActor {
             bidder: source.has_ping().then(|| bidding.join(seat)),
             callback: source.has_callback().then(|| {
                 let id = self.engine.records.templates.ids.callback(head.uuid, position);
-                self.engine.callbacks.expect(id, &fit.seat)
+                self.engine.callbacks.register(id, &fit.seat)
             }),
             transcript: source.transcripts.then(|| {
                 let settings = self.start.configuration.rules.transcripts;
@@ -157,11 +158,10 @@ impl RateTableActor {
     pub(super) fn judge_held(&mut self, held: &[usize]) {
         let in_book = held.iter().filter_map(|seat| Some((*seat, self.start.fits[*seat].as_ref()?)));
         let (seats, fits): (Vec<usize>, Vec<&Fit>) = in_book.unzip();
-        let judged: Vec<&Seat> = fits.iter().map(|fit| &*fit.seat).collect();
+        let all: Vec<&Seat> = fits.iter().map(|fit| &*fit.seat).collect();
         let head = self.shown().head();
         let digests = Digests::with_earlier(&self.start.lead, &self.start.earlier_digests);
-        let (round, verdicts) =
-            self.engine.judge_seats((head.test, head.lead), &digests, judged.len(), &judged);
+        let (round, verdicts) = self.engine.judge_seats((head.test, head.lead), &digests, all.len(), &all);
         let verdicts: Vec<_> = seats.into_iter().zip(verdicts).collect();
         for (seat, _) in verdicts.iter().filter(|(_, verdict)| *verdict != Verdict::Asked) {
             self.engine.statistics.not_asked(&self.shown().seats()[*seat], "held_back");

@@ -135,7 +135,7 @@ async fn page(context: Context<ApiState>, framed: bool) -> Answer {
 fn ends(app: &ApiState, opened: &OpenPage) -> Result<OfferEnds, Failure> {
     let engine = app.engine();
     let at = click::ends(engine, opened.table).map_err(unreadable)?;
-    Ok(OfferEnds { at, now: engine.limiter.now(), page: opened.until.timestamp_millis() })
+    Ok(OfferEnds { at, now: engine.now_ms(), page: opened.until.timestamp_millis() })
 }
 
 /// A page that explains why it has no offers, or why an offer cannot be opened.
@@ -187,7 +187,7 @@ fn find(app: &ApiState, params: &Params) -> Result<PageLookup, Failure> {
         return Ok(PageLookup::Unknown);
     }
     let until = head.created_at.saturating_add(app.offer_pages.open_for_ms);
-    if engine.limiter.now() > until {
+    if engine.now_ms() > until {
         return Ok(PageLookup::Expired(head.company));
     }
     Ok(PageLookup::Open(OpenPage {

@@ -10,7 +10,7 @@ use super::record::AttemptResult;
 use super::subscription::Subscription;
 use crate::outbox::{pool_rules, wire};
 use offerd_base::config::PostbackSettings;
-use offerd_partners::http::exchange::retry_after;
+use offerd_partners::http::ask_progress::retry_after;
 use offerd_wire::{BreakerRules, Call, CallError, CallReply, Endpoint, EndpointRules, Pool, Wire};
 
 /// The longest time that the breaker stays open before it probes the receiver.

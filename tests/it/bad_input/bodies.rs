@@ -161,7 +161,7 @@ async fn texts_are_unicode_or_refused() {
 
 #[tokio::test]
 async fn an_attribute_given_twice_is_named() {
-    let twice = |body: &str, at: &'static [&str]| case("an attribute given twice", body.to_owned(), 422, at);
+    let twice = |body: &str, at: &'static [&str]| case("an attribute given twice", body, 422, at);
     let cases = vec![
         twice(r#"{"productTypes":["loan"],"uuid":null,"productTypes":["savings"]}"#, &["productTypes"]),
         twice(r#"{"productTypes":["savings"],"productTypes":null}"#, &["productTypes"]),
@@ -169,7 +169,7 @@ async fn an_attribute_given_twice_is_named() {
             r#"{"legalInformation":{"consentsToTcpa":true,"consentsToTcpa":null}}"#,
             &["legalInformation.consentsToTcpa"],
         ),
-        case("unknown ones", r#"{"other":1,"other":2}"#.to_owned(), 200, &[]),
+        case("unknown ones", r#"{"other":1,"other":2}"#, 200, &[]),
     ];
     try_all(&daemon().await, cases).await;
 }

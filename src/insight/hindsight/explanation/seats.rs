@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use super::standing::{self, Standing};
 use super::{OfferExplanation, OfferReason, SeatExplanation};
 use crate::hindsight::judgement::{EligibilityObjection, OfferJudgement, SeatJudgement, judge};
-use offerd_engine::rate_table::progress::SeatPhase as Place;
+use offerd_engine::rate_table::progress::SeatPhase;
 use offerd_engine::rate_table::reason::{Denied, Reason};
 use offerd_engine::rate_table::record::{Ask, Asks, LateEventKind, SeatAnswer};
 use offerd_engine::rate_table::seating::denied_by_file;
@@ -108,7 +108,7 @@ impl<'a> KnownTable<'a> {
         let Some(RecordedAnswer { answer, ask, first_number }) =
             answers.find(|recorded| usize::from(recorded.answer.seat) == seat)
         else {
-            let held = self.table.progress().standing(Place::Held).any(|held| held == seat)
+            let held = self.table.progress().seats_in(SeatPhase::Held).any(|held| held == seat)
                 && !self.asks.is_released(seat);
             let why = if held { Reason::Held } else { Reason::Pending };
             let asked_at = why.was_asked().then(|| self.asked_at(seat, None));

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::breaker::{Breaker, BreakerChange, BreakerRules, BreakerState};
 use super::call::{Call, CallReply, CallResult};
 use super::error::{CallError, FailedAttempt};
-use super::late::{Ear, LateWatch};
+use super::late::{LateListener, LateWatch};
 use super::pool::{Pool, PreparedCall};
 use super::retry::{RetryBudget, RetryRules};
 use super::window::CallTally;
@@ -102,14 +102,14 @@ impl Endpoint {
         }))
     }
 
-    /// Sends a call and reads the whole reply, until `deadline`. Report a verdict on it by [`Self::judged`].
+    /// Sends a call and reads the whole reply, until `deadline`. Report a verdict on it by [`Self::report`].
     pub async fn call(&self, call: Call, deadline: Instant) -> CallResult {
         self.call_heard(call, deadline, || None).await
     }
 
-    /// Like [`call`](Self::call). `ear` receives the outcome of a sampled late answer.
-    pub async fn call_heard(&self, call: Call, deadline: Instant, ear: impl Ear) -> CallResult {
-        self.0.call(call, deadline, ear).await.inspect_err(|error| self.0.figures.error(*error))
+    /// Like [`call`](Self::call). `listener` receives the outcome of a sampled late answer.
+    pub async fn call_heard(&self, call: Call, deadline: Instant, listener: impl LateListener) -> CallResult {
+        self.0.call(call, deadline, listener).await.inspect_err(|error| self.0.figures.error(*error))
     }
 
     /// Connects as a call would and disconnects ([`Pool::reach`]), without effect on breaker and limits.
@@ -117,10 +117,10 @@ impl Endpoint {
         self.0.pool.reach(url).await
     }
 
-    /// Reports the fault of a reply, in our words, or `None` if it made sense. Server errors and garbage are
-    /// faults; a decline is not.
-    pub fn judged(&self, fault: Option<String>) {
-        self.0.judge(fault);
+    /// Reports whether a reply made sense, or its fault in our words. Server errors and garbage are faults; a
+    /// decline is not.
+    pub fn report(&self, verdict: Result<(), String>) {
+        self.0.judge(verdict.err());
     }
 
     /// Lets the next calls through the breaker at once, as probes. Returns whether it was not closed.
@@ -169,14 +169,14 @@ impl EndpointState {
 }
 
 impl EndpointInner {
-    async fn call(&self, call: Call, deadline: Instant, ear: impl Ear) -> CallResult {
+    async fn call(&self, call: Call, deadline: Instant, listener: impl LateListener) -> CallResult {
         if Instant::now() >= deadline {
             return Err(CallError::NoTime);
         }
         let prepared = self.pool.prepare(call)?;
         let _place = self.places.try_acquire().map_err(|_| CallError::Busy)?;
         let under_way = self.admit(deadline)?;
-        let result = self.send(&prepared, deadline, ear).await;
+        let result = self.send(&prepared, deadline, listener).await;
         under_way.end(&result);
         result
     }
@@ -204,13 +204,18 @@ impl EndpointInner {
         Ok(AdmittedCall { endpoint: self, deadline, ended: false })
     }
 
-    async fn send(&self, prepared: &PreparedCall, deadline: Instant, ear: impl Ear) -> CallResult {
+    async fn send(
+        &self,
+        prepared: &PreparedCall,
+        deadline: Instant,
+        listener: impl LateListener,
+    ) -> CallResult {
         self.retries.lock().call();
         let begun = Instant::now();
-        let mut ear = Some(ear);
+        let mut listener = Some(listener);
         let mut too_late = |reply: BoxFuture<'static, CallResult>| {
-            if let Some(ear) = ear.take() {
-                self.late.watch(begun, &self.places, ear, reply);
+            if let Some(listener) = listener.take() {
+                self.late.watch(begun, &self.places, listener, reply);
             }
         };
         let mut sent = 1;

@@ -70,7 +70,7 @@ impl EndpointGroup {
         self.0.lock().ejected -= 1;
     }
 
-    /// Counts further bytes of answers; whether a pool that then holds `own` leaves as much to the others.
+    /// Adds `bytes`. Returns whether `own` is at most what was free; the caller releases the bytes either way.
     pub(super) fn hold(&self, bytes: usize, own: usize) -> bool {
         let mut count = self.0.lock();
         let before = count.held;

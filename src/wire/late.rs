@@ -21,9 +21,9 @@ const WATCHED_MAX: usize = 4;
 pub type LateReplyCallback = Box<dyn FnOnce(Option<CallResult>) + Send>;
 
 /// Gives the callback for a late answer, once there is room to wait for one.
-pub trait Ear: FnOnce() -> Option<LateReplyCallback> {}
+pub trait LateListener: FnOnce() -> Option<LateReplyCallback> {}
 
-impl<E: FnOnce() -> Option<LateReplyCallback>> Ear for E {}
+impl<L: FnOnce() -> Option<LateReplyCallback>> LateListener for L {}
 
 pub(super) struct LateWatch {
     patience: Duration,
@@ -44,21 +44,21 @@ impl LateWatch {
     pub(super) fn watch(
         &self,
         begun: Instant,
-        lane_places: &Arc<Semaphore>,
-        ear: impl Ear,
+        endpoint_places: &Arc<Semaphore>,
+        listener: impl LateListener,
         reply: impl Future<Output = CallResult> + Send + 'static,
     ) {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else { return };
-        let Ok(lane_place) = Arc::clone(lane_places).try_acquire_owned() else { return };
-        let Some(ear) = ear() else { return };
+        let Ok(endpoint_place) = Arc::clone(endpoint_places).try_acquire_owned() else { return };
+        let Some(callback) = listener() else { return };
         let (patience, seconds) = (self.patience, self.seconds.clone());
         tokio::spawn(async move {
-            let _places = [place, lane_place];
+            let _places = [place, endpoint_place];
             let came = timeout(patience, reply).await.ok();
             if matches!(came, Some(Ok(_))) {
                 seconds.record(begun.elapsed().as_secs_f64());
             }
-            ear(came);
+            callback(came);
         });
     }
 }

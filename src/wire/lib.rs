@@ -9,7 +9,7 @@
 //! 3. is sent once; again only if it was certainly never sent or is idempotent, within the retry budget;
 //! 4. is read under the size limit of the pool, both before and after decoding, and within the memory for all
 //!    answers (`room`);
-//! 5. ends in a [`CallReply`], on which the caller reports its verdict ([`Endpoint::judged`]), or in one
+//! 5. ends in a [`CallReply`], on which the caller reports its verdict ([`Endpoint::report`]), or in one
 //!    [`CallError`].
 //!
 //! The deadline covers all of it. When it passes, the connection is dropped, except for a sample (`late`).
@@ -47,7 +47,7 @@ pub use call::{Call, CallReply, CallResult, Phases};
 pub use endpoint::{Endpoint, EndpointRules, EndpointState};
 pub use endpoint_group::GroupRules;
 pub use error::{CallError, Phase, cause};
-pub use late::{Ear, LateReplyCallback};
+pub use late::{LateListener, LateReplyCallback};
 pub use lookups::LookupRules;
 pub use pool::{Pool, PoolRules};
 pub use retry::RetryRules;

@@ -1,6 +1,6 @@
 //! A cache of complete rate tables as shown. Only an erasure ([`forget`](KeptTables::forget)) or retention
 //! ([`forget_all`](KeptTables::forget_all)) makes an entry wrong; a table read before one is not cached after
-//! it ([`Moment`]). A table may have further [renditions](RenditionKey): another edition, or compressed.
+//! it ([`Generation`]). A table may have further [renditions](RenditionKey): another edition, or compressed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,13 +31,13 @@ pub struct KeptTables {
     forgotten: AtomicU64,
     changing: Mutex<()>,
     bytes: Gauge,
-    kept: Counter,
-    made: Counter,
+    from_memory: Counter,
+    from_records: Counter,
 }
 
-/// A time between two removals. What was read after it may be cached until the next one.
+/// The time between two removals. What was read after it may be cached until the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moment(u64);
+pub struct Generation(u64);
 
 struct CachedTable {
     shown: TableSnapshot,
@@ -64,21 +64,21 @@ impl KeptTables {
             forgotten: AtomicU64::new(0),
             changing: Mutex::new(()),
             bytes: gauge!(KEPT_TABLE_BYTES),
-            kept: shown("memory"),
-            made: shown("records"),
+            from_memory: shown("memory"),
+            from_records: shown("records"),
         }
     }
 
-    /// The current moment. Take it before reading the store.
-    pub fn moment(&self) -> Moment {
-        Moment(self.forgotten.load(Ordering::Acquire))
+    /// The current generation. Take it before reading the store.
+    pub fn generation(&self) -> Generation {
+        Generation(self.forgotten.load(Ordering::Acquire))
     }
 
     /// A cached table that the viewer may see.
     pub fn get(&self, viewer: Viewer, table: Uuid) -> Option<TableSnapshot> {
         let kept = self.tables.as_ref()?.get(&table);
         let kept = kept.filter(|kept| viewer.sees(kept.shown.company, kept.shown.test))?;
-        self.kept.increment(1);
+        self.from_memory.increment(1);
         Some(kept.shown.clone())
     }
 
@@ -88,11 +88,11 @@ impl KeptTables {
     }
 
     /// Caches a table if it is complete and nothing was removed since `since`.
-    pub fn keep(&self, since: Moment, shown: &TableSnapshot) {
+    pub fn keep(&self, since: Generation, shown: &TableSnapshot) {
         if shown.pending {
             return;
         }
-        self.made.increment(1);
+        self.from_records.increment(1);
         let Some(tables) = self.tables.as_ref().filter(|all| !all.contains_key(&shown.table)) else { return };
         // A copy has no spare capacity, which the weight would miss.
         let shown = TableSnapshot { json: Bytes::copy_from_slice(&shown.json), ..*shown };
@@ -102,7 +102,7 @@ impl KeptTables {
     }
 
     /// Adds a rendition to a cached table, unless something was removed since `since`.
-    pub fn add(&self, since: Moment, table: Uuid, rendition: RenditionKey, bytes: &Bytes) {
+    pub fn add(&self, since: Generation, table: Uuid, rendition: RenditionKey, bytes: &Bytes) {
         let Some(tables) = &self.tables else { return };
         let Some(_changing) = self.changing_since(since) else { return };
         let Some(kept) = tables.peek(&table).filter(|kept| kept.find(rendition).is_none()) else { return };
@@ -130,9 +130,9 @@ impl KeptTables {
         self.bytes.set(tables.weight() as f64);
     }
 
-    fn changing_since(&self, since: Moment) -> Option<MutexGuard<'_, ()>> {
+    fn changing_since(&self, since: Generation) -> Option<MutexGuard<'_, ()>> {
         let changing = self.changing.lock();
-        (self.moment() == since).then_some(changing)
+        (self.generation() == since).then_some(changing)
     }
 }
 
@@ -168,8 +168,8 @@ mod tests {
     #[test]
     fn a_complete_table_is_kept_for_who_may_see_it() {
         let kept = KeptTables::with_capacity(1 << 20);
-        kept.keep(kept.moment(), &shown(1, 100));
-        kept.keep(kept.moment(), &TableSnapshot { pending: true, ..shown(2, 100) });
+        kept.keep(kept.generation(), &shown(1, 100));
+        kept.keep(kept.generation(), &TableSnapshot { pending: true, ..shown(2, 100) });
         let found = kept.get(OWNER, Uuid::from_u128(1)).unwrap();
         assert_eq!((found.json.len(), found.version, found.pending, found.deadline), (100, 3, false, 5));
         assert!(!has(&kept, 2), "a pending table changes");
@@ -182,14 +182,14 @@ mod tests {
     fn who_has_read_before_something_was_forgotten_keeps_nothing_after_it() {
         let kept = KeptTables::with_capacity(1 << 20);
         let table = Uuid::from_u128(1);
-        let before = kept.moment();
+        let before = kept.generation();
         kept.keep(before, &shown(1, 100));
         kept.forget(&[table]);
         assert!(!has(&kept, 1));
         kept.keep(before, &shown(1, 100));
         assert!(!has(&kept, 1));
 
-        let after = kept.moment();
+        let after = kept.generation();
         kept.keep(after, &shown(1, 100));
         kept.keep(after, &shown(2, 100));
         kept.forget_all();
@@ -202,10 +202,10 @@ mod tests {
     fn a_rendition_goes_with_its_table() {
         let kept = KeptTables::with_capacity(1 << 20);
         let table = Uuid::from_u128(1);
-        kept.add(kept.moment(), table, GZIP, &Bytes::from_static(b"x"));
+        kept.add(kept.generation(), table, GZIP, &Bytes::from_static(b"x"));
         assert_eq!(kept.rendition(table, GZIP), None, "there is nothing to put it beside");
-        kept.keep(kept.moment(), &shown(1, 100));
-        kept.add(kept.moment(), table, GZIP, &Bytes::from_static(b"x"));
+        kept.keep(kept.generation(), &shown(1, 100));
+        kept.add(kept.generation(), table, GZIP, &Bytes::from_static(b"x"));
         assert_eq!(kept.rendition(table, GZIP).as_deref(), Some(&b"x"[..]));
         assert_eq!(kept.rendition(table, ("-v1", "gzip")), None);
         kept.forget(&[table]);
@@ -218,16 +218,16 @@ mod tests {
         let kept = KeptTables::with_capacity(room);
         let tables = kept.tables.as_ref().unwrap();
         for table in 0..1000 {
-            kept.keep(kept.moment(), &shown(table, 3000));
-            kept.add(kept.moment(), Uuid::from_u128(table), GZIP, &Bytes::from_static(&[0; 500]));
+            kept.keep(kept.generation(), &shown(table, 3000));
+            kept.add(kept.generation(), Uuid::from_u128(table), GZIP, &Bytes::from_static(&[0; 500]));
             assert!(tables.weight() <= room, "{}", tables.weight());
         }
         assert!(tables.weight() > room / 2, "there is use in it: {}", tables.weight());
-        kept.keep(kept.moment(), &shown(5000, 200_000));
+        kept.keep(kept.generation(), &shown(5000, 200_000));
         assert!(!has(&kept, 5000) && tables.weight() <= room);
 
         let none = KeptTables::with_capacity(0);
-        none.keep(none.moment(), &shown(1, 10));
+        none.keep(none.generation(), &shown(1, 10));
         assert!(!has(&none, 1));
     }
 }

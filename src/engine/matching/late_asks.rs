@@ -96,7 +96,7 @@ impl LateAsks {
     }
 
     /// A listener for the late answer to an ask whose calls are at `progress`.
-    pub fn ear(&self, reader: AnswerReader, progress: AskProgress) -> LateReplyCallback {
+    pub fn listener(&self, reader: AnswerReader, progress: AskProgress) -> LateReplyCallback {
         let asks = self.clone();
         Box::new(move |came| {
             let (at, elapsed_us) = (Utc::now().timestamp_millis(), micros(reader.begun.elapsed()));

@@ -18,7 +18,7 @@ use super::configuration::Configuration;
 use super::engine::MatchingEngine;
 use super::idempotency::{IdempotencyKey, IdempotencyLock, IdempotencyState, KeysInFlight};
 use super::messages::{AwaitTable, GetRateTable, Leave, TableSnapshot, Until};
-use super::rate_table_actor::{Acknowledgement, FirstWrite, RateTableActor, Start};
+use super::rate_table_actor::{AckReceiver, FirstWrite, RateTableActor, Start};
 use super::refused::LeadRefusal;
 use super::seating::Seating;
 use super::showing::{self, rate_table};
@@ -49,7 +49,7 @@ pub struct Matchmaker {
     under_way: KeysInFlight,
 }
 
-type Accepted<T = TableSnapshot> = Result<T, LeadRefusal>;
+type SubmitResult<T = TableSnapshot> = Result<T, LeadRefusal>;
 
 struct Arrival<'r> {
     reserved: (Arc<Configuration>, LiveSlot),
@@ -69,7 +69,7 @@ struct StartedTable {
     table: Uuid,
     deadline: Instant,
     submit_wait: Duration,
-    acknowledgement: Acknowledgement,
+    ack_receiver: AckReceiver,
     permit: Permit,
 }
 
@@ -92,7 +92,7 @@ impl Matchmaker {
     ///
     /// # Errors
     /// [`LeadRefusal`]; then nothing is written, unless the store fails halfway.
-    pub async fn submit(&self, mut submission: Submission, until: Until) -> Accepted {
+    pub async fn submit(&self, mut submission: Submission, until: Until) -> SubmitResult {
         let key = submission.idempotency_key.clone();
         let lock =
             key.as_ref().map(|key| self.under_way.try_lock(key).ok_or(LeadRefusal::UnderWay)).transpose();
@@ -130,7 +130,7 @@ impl Matchmaker {
         }
     }
 
-    async fn answered_before(&self, viewer: Viewer, key: Option<&IdempotencyKey>) -> Option<Accepted> {
+    async fn answered_before(&self, viewer: Viewer, key: Option<&IdempotencyKey>) -> Option<SubmitResult> {
         match key?.look_up(&self.engine.records.store)? {
             IdempotencyState::OtherBody => Some(Err(LeadRefusal::OtherBody)),
             IdempotencyState::Done(table) => {
@@ -141,7 +141,7 @@ impl Matchmaker {
     }
 
     /// The snapshot; the completed one where the caller waits for that.
-    async fn when_complete(&self, shown: TableSnapshot, viewer: Viewer, until: Until) -> Accepted {
+    async fn when_complete(&self, shown: TableSnapshot, viewer: Viewer, until: Until) -> SubmitResult {
         if until != Until::Settled || !shown.pending {
             return Ok(shown);
         }
@@ -168,7 +168,7 @@ impl Matchmaker {
     ///
     /// # Errors
     /// [`LeadRefusal`], with nothing written.
-    pub async fn merge_lead(&self, merge: Merge<'_>, permit: &mut Permit) -> Accepted<Option<LeadRecord>> {
+    pub async fn merge_lead(&self, merge: Merge<'_>, permit: &mut Permit) -> SubmitResult<Option<LeadRecord>> {
         let Some((earlier, _)) = self.merged(merge)? else { return Ok(None) };
         permit.pause();
         let turn = self.engine.turn(Tree::Leads, merge.lead).await;
@@ -255,8 +255,8 @@ impl Matchmaker {
     }
 
     /// Writes a table with its lead's commit, builds it, and caches it if it is complete.
-    async fn build(&self, arrival: Arrival<'_>, until: Until) -> Accepted {
-        let since = self.engine.kept.moment();
+    async fn build(&self, arrival: Arrival<'_>, until: Until) -> SubmitResult {
+        let since = self.engine.kept.generation();
         let shown = self.begin(arrival, until).shown(&self.engine, until).await?;
         self.engine.kept.keep(since, &shown);
         Ok(shown)
@@ -282,7 +282,7 @@ impl Matchmaker {
 
         // The table's time runs from here, however long the store takes.
         let deadline = begun + longest;
-        let (acknowledged, acknowledgement) = oneshot::channel();
+        let (ack_sender, ack_receiver) = oneshot::channel();
         let seats: Vec<_> = seating.plan.fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
         let begun_table = (Table::new(Arc::new(head), seats), Asks::default(), None);
         let start = Start {
@@ -294,7 +294,7 @@ impl Matchmaker {
             earlier_digests: std::mem::take(&mut record.earlier_digests),
             fits: seating.plan.fits.into_iter().map(Some).collect(),
             calls: HashMap::new(),
-            first: Some(FirstWrite { lead, until, acknowledged }),
+            first: Some(FirstWrite { lead, until, ack_sender }),
             begun: Some(begun),
             deadline,
             key_lock,
@@ -302,7 +302,7 @@ impl Matchmaker {
             trace,
         };
         let actor = self.start(Arbiter::try_current(), begun_table, start);
-        StartedTable { actor, record, table, deadline, submit_wait, acknowledgement, permit }
+        StartedTable { actor, record, table, deadline, submit_wait, ack_receiver, permit }
     }
 
     /// Resumes a pending table; `false` when its lead is erased, so that it is no longer pending.
@@ -405,9 +405,9 @@ impl Matchmaker {
 }
 
 impl StartedTable {
-    async fn shown(self, engine: &MatchingEngine, until: Until) -> Accepted {
-        let Self { actor, record, table, deadline, submit_wait, acknowledgement, permit } = self;
-        let shown = match timeout_at(deadline, acknowledgement).await {
+    async fn shown(self, engine: &MatchingEngine, until: Until) -> SubmitResult {
+        let Self { actor, record, table, deadline, submit_wait, ack_receiver, permit } = self;
+        let shown = match timeout_at(deadline, ack_receiver).await {
             // The table continues once the disk has taken it.
             Err(_) => return Err(LeadRefusal::late()),
             Ok(Err(_)) => return Err(LeadRefusal::StoreFailed),

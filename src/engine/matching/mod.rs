@@ -65,7 +65,7 @@ pub mod undeclared_words;
 
 pub use configuration::{Configuration, MatchingRules};
 pub use engine::MatchingEngine;
-pub use kept_tables::{Moment, RenditionKey};
+pub use kept_tables::{Generation, RenditionKey};
 pub use matchmaker::Matchmaker;
 pub use messages::{Polled, TableSnapshot, Unchanged, Until};
 pub use refused::LeadRefusal;

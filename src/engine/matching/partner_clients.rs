@@ -215,7 +215,7 @@ impl PartnerClient {
             return Err("it has no sandbox for a test lead".to_owned());
         };
         let taken = source.accepts_lead(progress, received(&reply), question.given());
-        self.wired.endpoint.judged(taken.as_ref().err().cloned());
+        self.wired.endpoint.report(taken.as_ref().map(|_| ()).map_err(String::clone));
         taken
     }
 
@@ -261,10 +261,10 @@ impl PartnerClient {
         let unusable = |cause| AskError::Answer(cause).in_call(source, &reached);
         let answered = answered.map_err(|error| unusable(source.lines.locate(&error)));
         // Declining is healthy; an error or an unreadable answer is not.
-        self.wired.endpoint.judged(match &answered {
-            Ok(AnswerReading { answered: Answered::Failed(cause), .. }) => Some(cause.clone()),
-            Ok(_) => None,
-            Err(trouble) => Some(trouble.to_string()),
+        self.wired.endpoint.report(match &answered {
+            Ok(AnswerReading { answered: Answered::Failed(cause), .. }) => Err(cause.clone()),
+            Ok(_) => Ok(()),
+            Err(trouble) => Err(trouble.to_string()),
         });
         let reading = answered?;
         let mut told = answer_diagnostics::report(seat, &reading);
@@ -303,7 +303,7 @@ impl PartnerClient {
         let fetch = async {
             let reply = self.send(request, false, deadline, || None).await?;
             let token = BearerToken::read(reply.status, &reply.body);
-            self.wired.endpoint.judged(token.as_ref().err().cloned());
+            self.wired.endpoint.report(token.as_ref().map(|_| ()).map_err(String::clone));
             token.map_err(AskError::Answer)
         };
         let cache = &self.wired.tokens[usize::from(test)];

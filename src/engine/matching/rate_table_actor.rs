@@ -70,10 +70,10 @@ pub struct Start {
 }
 
 /// Resolves when the lead is on the disk, with the snapshot if the table is far enough, or with the refusal.
-pub type Acknowledged = oneshot::Sender<Result<Option<TableSnapshot>, CommitError>>;
+pub type AckSender = oneshot::Sender<Result<Option<TableSnapshot>, CommitError>>;
 
-/// The receiver of [`Acknowledged`].
-pub type Acknowledgement = oneshot::Receiver<Result<Option<TableSnapshot>, CommitError>>;
+/// The receiver of [`AckSender`].
+pub type AckReceiver = oneshot::Receiver<Result<Option<TableSnapshot>, CommitError>>;
 
 /// The first write of a table.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ pub struct FirstWrite {
     /// How far the table must come for the waiting caller.
     pub until: Until,
     /// The waiting caller.
-    pub acknowledged: Acknowledged,
+    pub ack_sender: AckSender,
 }
 
 /// Builds one lead's rate table, and lingers a little after completion.
@@ -94,7 +94,7 @@ pub struct RateTableActor {
     budget: Budget,
     prepared: Option<PreparedRequests>,
     /// The caller of the first write, and how far the table must come for it.
-    waiting: Option<(Until, Acknowledged)>,
+    waiting: Option<(Until, AckSender)>,
     /// The replies of partners, once one is asked that does not answer at once.
     replies: Option<SeatReplies>,
     /// The time of the slowest partner, for first and second look.

@@ -22,7 +22,7 @@ pub async fn rate_table(engine: &MatchingEngine, viewer: Viewer, uuid: Uuid) -> 
     if let Some(kept) = engine.kept.get(viewer, uuid) {
         return Ok(Some(kept));
     }
-    let since = engine.kept.moment();
+    let since = engine.kept.generation();
     match engine.live.get(uuid, viewer) {
         Some(None) => return Ok(None),
         Some(Some(actor)) => {

@@ -7,7 +7,7 @@ use super::submission::{RETRY_AFTER_OVERLOAD_S, read_lead_or_nothing, read_submi
 use super::waiting::{held_versions, preferred_wait};
 use crate::prelude::*;
 use offerd_base::telemetry::traces::TraceContext;
-use offerd_engine::matching::{Moment, Polled, TableSnapshot, Until, showing};
+use offerd_engine::matching::{Generation, Polled, TableSnapshot, Until, showing};
 use offerd_model::Timestamp;
 use offerd_web::{RenditionName, Renditions};
 
@@ -34,7 +34,7 @@ pub async fn submit_again(mut context: Context<ApiState>) -> Answer {
     let merge = to_merge(&context, lead, &later)?;
     let trace = TraceContext::of_request(&context.request.headers);
     let (matchmaker, permit) = (&context.app.matchmaker, context.request.permit);
-    let since = matchmaker.engine().kept.moment();
+    let since = matchmaker.engine().kept.generation();
     let submitted = matchmaker.submit_again(merge, trace.as_ref(), permit, Until::Prompt).await;
     let snapshot = submitted.map_err(refused)?.ok_or_else(|| Failure::unknown_uuid("Lead", lead))?;
     Ok(reply(&context.app, snapshot, since))
@@ -52,7 +52,7 @@ pub async fn show_for(context: Context<ApiState>, mark: &str) -> Answer {
     let Context { app, request, .. } = context;
     let held = held_versions(&request.headers, &app.fingerprint, mark);
     let wait = preferred_wait(&request.headers).unwrap_or_default();
-    let since = app.engine().kept.moment();
+    let since = app.engine().kept.generation();
     let found = showing::poll(app.engine(), viewer, uuid, &held, wait).await;
     let found = found.map_err(|_| app.unread(RETRY_AFTER_OVERLOAD_S))?;
     match found.ok_or_else(|| Failure::unknown_uuid("RateTable", uuid))? {
@@ -66,13 +66,13 @@ pub async fn show_for(context: Context<ApiState>, mark: &str) -> Answer {
 
 async fn take_in(mut context: Context<ApiState>, until: Until) -> Answer {
     let submission = read_submission(&mut context).await?;
-    let since = context.app.engine().kept.moment();
+    let since = context.app.engine().kept.generation();
     let snapshot = context.app.matchmaker.submit(submission, until).await.map_err(refused)?;
     Ok(reply(&context.app, snapshot, since))
 }
 
 /// The reply for a rate table read after `since`, with its entity tag and, if pending, a time to retry.
-fn reply(app: &Arc<ApiState>, snapshot: TableSnapshot, since: Moment) -> Reply {
+fn reply(app: &Arc<ApiState>, snapshot: TableSnapshot, since: Generation) -> Reply {
     let TableSnapshot { table, json, version, deadline, .. } = snapshot;
     let reply = tagged(app, Reply::json_bytes(json), version);
     if snapshot.pending {
@@ -95,7 +95,7 @@ fn tagged(app: &ApiState, reply: Reply, version: u32) -> Reply {
 struct TableCacheHandle {
     app: Arc<ApiState>,
     table: Uuid,
-    since: Moment,
+    since: Generation,
 }
 
 impl Renditions for TableCacheHandle {

@@ -47,7 +47,8 @@ pub(super) async fn send(endpoint: &Endpoint, call: Call, timeout: Duration, now
         // Other statuses concern this event, rather than the receiver as a whole.
         let is_of_receiver = status.is_server_error()
             || [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS].contains(&status);
-        endpoint.judged(is_of_receiver.then(|| format!("the answer has status {}", status.as_u16())));
+        let fault = || Err(format!("the answer has status {}", status.as_u16()));
+        endpoint.report(if is_of_receiver { fault() } else { Ok(()) });
     }
     let status = answer.map(|answer| answer.status.as_u16());
     let cause = error.map(|error| error.label().to_owned());

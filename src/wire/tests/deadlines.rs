@@ -134,11 +134,11 @@ async fn a_late_answer_is_watched_for_and_no_more() {
     let endpoint = pool(near()).endpoint("loan", rules);
     let deadline = Instant::now() + Duration::from_millis(50);
     let (tell, mut told) = tokio::sync::oneshot::channel();
-    let ear = || -> Option<LateReplyCallback> {
+    let listener = || -> Option<LateReplyCallback> {
         Some(Box::new(move |came| drop(tell.send((came, Instant::now())))))
     };
     let begun = Instant::now();
-    let timed_out = endpoint.call_heard(post(server.url()), deadline, ear).await.unwrap_err();
+    let timed_out = endpoint.call_heard(post(server.url()), deadline, listener).await.unwrap_err();
     assert_eq!(timed_out, CallError::TimedOut { during: Phase::Head });
     asked.notified().await;
     let state = endpoint.state();

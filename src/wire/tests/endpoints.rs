@@ -28,12 +28,12 @@ fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
 }
 
-fn fault() -> Option<String> {
-    Some("the answer has status 500".to_owned())
+fn fault() -> Result<(), String> {
+    Err("the answer has status 500".to_owned())
 }
 
 fn eject(endpoint: &Endpoint) -> BreakerState {
-    (0..BREAKER.minimum_calls).for_each(|_| endpoint.judged(fault()));
+    (0..BREAKER.minimum_calls).for_each(|_| endpoint.report(fault()));
     endpoint.state().breaker
 }
 
@@ -102,7 +102,7 @@ async fn an_open_breaker_keeps_calls_back_until_a_probe_is_judged_well() {
     let endpoint = endpoint(&wire(50, false));
     for _ in 0..BREAKER.minimum_calls {
         assert!(send(&endpoint, server.url()).await.is_ok());
-        endpoint.judged(fault());
+        endpoint.report(fault());
     }
     let state = endpoint.state();
     assert_eq!((state.failed, state.calls > 0), (state.calls, true));
@@ -115,7 +115,7 @@ async fn an_open_breaker_keeps_calls_back_until_a_probe_is_judged_well() {
         CallError::BreakerOpen,
         "one probe at a time"
     );
-    endpoint.judged(None);
+    endpoint.report(Ok(()));
     let state = endpoint.state();
     assert_eq!((state.breaker, state.ejected_since), (BreakerState::Closed, None));
     assert!(send(&endpoint, server.url()).await.is_ok());
@@ -229,6 +229,6 @@ async fn an_operator_lets_the_next_call_through() {
     assert_eq!(endpoint.state().breaker, BreakerState::HalfOpen);
     assert!(endpoint.probe(), "probes without a verdict make room");
     assert!(send(&endpoint, server.url()).await.is_ok());
-    endpoint.judged(None);
+    endpoint.report(Ok(()));
     assert_eq!(endpoint.state().breaker, BreakerState::Closed);
 }

@@ -28,7 +28,7 @@ impl RateTableActor {
         if write.cut > 0 {
             counter!(OFFERS_CUT, "partner" => "all").increment(write.cut as u64);
         }
-        let FirstWrite { lead, until, acknowledged } = match self.start.first.take() {
+        let FirstWrite { lead, until, ack_sender } = match self.start.first.take() {
             None => {
                 let commit = writing::table(self.shown(), self.start.lead_created_at, None, write);
                 let written = self.engine.records.store.commit(commit).into_actor(self);
@@ -38,7 +38,7 @@ impl RateTableActor {
             Some(first) => first,
         };
         let commit = writing::table(self.shown(), self.start.lead_created_at, Some(lead), write);
-        self.waiting = Some((until, acknowledged));
+        self.waiting = Some((until, ack_sender));
         let question = Arc::new(self.question());
         let written = self.engine.records.store.commit(commit);
         let afar = self.start.fits.iter().map(|fit| fit.as_ref().map(|fit| Arc::clone(&fit.seat)));
@@ -53,14 +53,14 @@ impl RateTableActor {
     }
 
     pub(super) fn first_written(&mut self, result: Result<(), CommitError>, ctx: &mut Context<Self>) {
-        let Some((until, acknowledged)) = self.waiting.take() else { return };
+        let Some((until, ack_sender)) = self.waiting.take() else { return };
         self.start.key_lock = None;
         if let Err(failure) = result {
             let counted: Vec<usize> = self.table.counted().collect();
             self.give_back(&counted);
             std::mem::take(&mut self.start.trace).fail("not taken in");
             // The caller may have hung up.
-            let _ = acknowledged.send(Err(failure));
+            let _ = ack_sender.send(Err(failure));
             ctx.stop();
             return;
         }
@@ -68,7 +68,7 @@ impl RateTableActor {
         if !self.table.is_complete() {
             self.go_live(ctx);
         }
-        let _ = acknowledged.send(Ok(self.has_come(until).then(|| self.snapshot()).flatten()));
+        let _ = ack_sender.send(Ok(self.has_come(until).then(|| self.snapshot()).flatten()));
         self.drive(ctx);
     }
 

@@ -56,7 +56,7 @@ impl Calls {
     }
 
     /// Waits for the partner's callback; `None` when it is time to ask, an error past the time.
-    pub(super) async fn called(
+    pub(super) async fn await_callback(
         &mut self,
         (progress, step): (&AskProgress, Option<&str>),
         awaited: Awaited,

@@ -115,7 +115,7 @@ impl Conversation<'_> {
     ) -> Result<Option<CallReply>, AskError> {
         let place = (progress, self.source.step_key(progress));
         if let Some(awaited) = self.source.awaited(progress)
-            && let Some(called) = calls.called(place, awaited, self.deadline, self.reader).await?
+            && let Some(called) = calls.await_callback(place, awaited, self.deadline, self.reader).await?
         {
             return Ok(Some(called));
         }

@@ -257,7 +257,7 @@ impl Matchmaker {
     /// Writes a table with its lead's commit, builds it, and caches it if it is complete.
     async fn build(&self, arrival: Arrival<'_>, until: Until) -> SubmitResult {
         let since = self.engine.kept.generation();
-        let shown = self.begin(arrival, until).shown(&self.engine, until).await?;
+        let shown = self.begin(arrival, until).await_shown(&self.engine, until).await?;
         self.engine.kept.keep(since, &shown);
         Ok(shown)
     }
@@ -269,11 +269,11 @@ impl Matchmaker {
         let begun = Instant::now();
         let seating = Seating::of(&self.engine, &configuration, &record);
         let rules = &configuration.rules;
-        let longest = treatment::deadline(&seating.treatments).unwrap_or(rules.matching.deadline);
+        let time_limit = treatment::deadline(&seating.treatments).unwrap_or(rules.matching.deadline);
         let submit_wait = rules.matching.submit_wait;
         let named = treatment::ranking(&seating.treatments);
         let ranked_by = self.engine.ranked_by(record.company, record.test, named);
-        let head = head(&record, &seating, longest, table);
+        let head = head(&record, &seating, time_limit, table);
         trace.note("offerd.rate_table", head.uuid.to_string());
         trace.note("offerd.test", head.test);
         if let Some(key) = key {
@@ -281,7 +281,7 @@ impl Matchmaker {
         }
 
         // The table's time runs from here, however long the store takes.
-        let deadline = begun + longest;
+        let deadline = begun + time_limit;
         let (ack_sender, ack_receiver) = oneshot::channel();
         let seats: Vec<_> = seating.plan.fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
         let begun_table = (Table::new(Arc::new(head), seats), Asks::default(), None);
@@ -405,7 +405,7 @@ impl Matchmaker {
 }
 
 impl StartedTable {
-    async fn shown(self, engine: &MatchingEngine, until: Until) -> SubmitResult {
+    async fn await_shown(self, engine: &MatchingEngine, until: Until) -> SubmitResult {
         let Self { actor, record, table, deadline, submit_wait, ack_receiver, permit } = self;
         let shown = match timeout_at(deadline, ack_receiver).await {
             // The table continues once the disk has taken it.
@@ -444,9 +444,8 @@ fn note_drawn(variants: BTreeMap<String, String>) {
     }
 }
 
-fn head(record: &LeadRecord, seating: &Seating, deadline: Duration, uuid: Uuid) -> TableHeader {
+fn head(record: &LeadRecord, seating: &Seating, time_limit: Duration, uuid: Uuid) -> TableHeader {
     let created_at = seating.round.at;
-    let deadline = created_at + deadline.as_millis() as i64;
     TableHeader {
         uuid,
         lead: record.uuid,
@@ -455,7 +454,7 @@ fn head(record: &LeadRecord, seating: &Seating, deadline: Duration, uuid: Uuid) 
         loan_amount: record.lead.loan_information.as_ref().and_then(|loan| loan.loan_amount),
         wants_loans: record.lead.asks_for(ProductType::Loan),
         created_at,
-        deadline,
+        deadline: created_at + time_limit.as_millis() as i64,
         seats: seating.plan.fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
         book: seating.book,
         kept_out: seating.kept_out(),

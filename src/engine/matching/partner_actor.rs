@@ -64,12 +64,12 @@ impl Handler<RequestOffers> for PartnerActor {
     type Result = ();
 
     fn handle(&mut self, request: RequestOffers, context: &mut Context<Self>) {
-        context.spawn(request.answered().into_actor(self));
+        context.spawn(request.answer().into_actor(self));
     }
 }
 
 impl RequestOffers {
-    async fn answered(mut self) {
+    async fn answer(mut self) {
         let Self { question, seat, .. } = &self;
         let trigger = question.asked.test.then(|| Trigger::of(&question.lead, &seat.identity.key)).flatten();
         match trigger {

@@ -28,15 +28,20 @@ impl RateTableActor {
         if write.cut > 0 {
             counter!(OFFERS_CUT, "partner" => "all").increment(write.cut as u64);
         }
-        let FirstWrite { lead, until, ack_sender } = match self.start.first.take() {
+        match self.start.first.take() {
+            Some(first) => self.write_first(first, ctx),
             None => {
                 let commit = writing::table(self.shown(), self.start.lead_created_at, None, write);
                 let written = self.engine.records.store.commit(commit).into_actor(self);
                 ctx.spawn(written.map(|result, actor, ctx| actor.written(result, ctx)));
-                return;
             }
-            Some(first) => first,
-        };
+        }
+    }
+
+    /// Writes the table with its lead, and prepares the requests meanwhile.
+    fn write_first(&mut self, first: FirstWrite, ctx: &mut Context<Self>) {
+        let Some(write) = &self.table.in_flight else { return };
+        let FirstWrite { lead, until, ack_sender } = first;
         let commit = writing::table(self.shown(), self.start.lead_created_at, Some(lead), write);
         self.waiting = Some((until, ack_sender));
         let question = Arc::new(self.question());

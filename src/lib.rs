@@ -14,7 +14,7 @@
 //!    duplicates (409). [`store`] acknowledges it once its journal is on the disk. From then on the table
 //!    completes by its deadline, whatever happens.
 //! 4. Only then are remote partners asked: one [`matching::partner_actor`] per seat, over the [`wire`]
-//!    ([`matching::partner_clients`]), in one call or several ([`matching::calls`]), or by callback
+//!    ([`matching::partner_clients`]), in one call or several (`matching::conversation`), or by callback
 //!    ([`matching::callbacks`]). An ask ends in exactly one [`rate_table::outcome`]; a panic is an outcome
 //!    too.
 //! 5. The machine takes each outcome, commits it, then shows it: to the waiting submit, to blocking calls, to

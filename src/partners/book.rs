@@ -8,12 +8,12 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::check;
+use super::declared_values::DeclaredValues;
 use super::facts::Facts;
 use super::fingerprint::Fingerprint;
 use super::identity::PartnerIdentity;
 use super::index::EligibilityIndex;
 use super::partner::Seat;
-use super::said::DeclaredValues;
 use super::template::Template;
 use offerd_base::declaration::{Fault, Source, files_in, text_of};
 use offerd_model::ProductType;

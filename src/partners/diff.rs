@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::{Deserialize, Serialize};
 
 use super::book::Book;
+use super::declared_values::{DeclaredValue, DeclaredValues};
 use super::partner::Seat;
-use super::said::{DeclaredValue, DeclaredValues};
 
 #[cfg(test)]
 mod tests;

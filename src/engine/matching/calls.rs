@@ -4,11 +4,12 @@ use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
+use super::answer_reader::AnswerReader;
 use super::ask_error::AskError;
 use super::bidding::{Bidder, IsPaused};
 use super::call_journal::{CallJournal, SENT_BEFORE};
 use super::callbacks::{CallbackAddress, CallbackRequest, CallbackVerdict};
-use super::late_asks::{AnswerReader, LateAnswerRecorder};
+use super::late_asks::LateAnswerRecorder;
 
 use super::transcripts::Recorder;
 use crate::rate_table::bids::{BidRank, in_words, price};

@@ -6,9 +6,9 @@ use hyper::StatusCode;
 use hyper::header::AUTHORIZATION;
 use tokio::time::{Instant, sleep_until};
 
+use super::answer_reader::AnswerReader;
 use super::ask_error::AskError;
 use super::calls::Calls;
-use super::late_asks::AnswerReader;
 use super::partner_clients::{PartnerClient, Rendered};
 use super::question::LeadQuestion;
 use offerd_base::telemetry::traces::{TRACEPARENT, TraceContext};

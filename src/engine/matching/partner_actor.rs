@@ -8,9 +8,9 @@ use metrics::counter;
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
+use super::answer_reader::AnswerReader;
 use super::call_facts::CallFacts;
 use super::calls::Calls;
-use super::late_asks::AnswerReader;
 use super::partner_clients::{PartnerClient, Rendered};
 use super::question::LeadQuestion;
 use super::replies::SeatReply;

@@ -9,12 +9,13 @@ use metrics::{Histogram, histogram};
 use tokio::time::Instant;
 
 use super::answer_diagnostics;
+use super::answer_reader::{AnswerReader, outcome_of};
 use super::ask_error::AskError;
 use super::call_facts::CallFacts;
 use super::calls::Calls;
 pub use super::conversation::FinalReply;
 use super::conversation::{Conversation, received};
-use super::late_asks::{AnswerReader, LateAsk, LateAsks, outcome_of};
+use super::late_asks::{LateAsk, LateAsks};
 use super::question::LeadQuestion;
 use super::token_cache::TokenCache;
 use super::undeclared_words::{UNNAMED, UnknownDeclineReasons, is_of, unknown_reason};

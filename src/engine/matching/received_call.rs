@@ -7,10 +7,11 @@ use tokio::time::Instant;
 use tracing::info;
 use uuid::Uuid;
 
+use super::answer_reader::AnswerReader;
 use super::callbacks::{CallbackRequest, CallbackResult};
 use super::calls::{heard, reply};
 use super::engine::MatchingEngine;
-use super::late_asks::{AnswerReader, LateAnswerRecorder};
+use super::late_asks::LateAnswerRecorder;
 use super::question::LeadQuestion;
 use crate::rate_table::outcome::Cause;
 use crate::rate_table::table::Table;

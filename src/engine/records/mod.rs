@@ -3,12 +3,13 @@
 //! - [`writing`] has the commits of leads and tables; [`reading`] folds them back.
 //! - [`templates`] and [`public_ids`] turn tables into what clients see; [`postings`] count payouts.
 //! - [`identity`] identifies a lead for the duplicate look-back, and [`contacts`] find it.
-//! - [`history`] derives what became of a lead; [`shown`] checks that a named offer was shown.
+//! - [`history`] derives what became of a lead; [`displayed_offer`] checks that a named offer was shown.
 //! - [`transcripts`] are of calls to partners; [`loan_reports`] belong to no lead.
 //! - [`projection`] keeps views of the feeds up to date.
 
 pub mod consents;
 pub mod contacts;
+pub mod displayed_offer;
 pub mod history;
 pub mod identity;
 pub mod loan_reports;
@@ -18,7 +19,6 @@ pub mod postings;
 pub mod projection;
 pub mod public_ids;
 pub mod reading;
-pub mod shown;
 pub mod templates;
 pub mod transcripts;
 pub mod writing;

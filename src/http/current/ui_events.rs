@@ -10,9 +10,9 @@ use super::bodies::{self, LazyKnownKeys};
 use crate::prelude::*;
 use offerd_base::ids;
 use offerd_base::telemetry::metrics::OFFER_DISPLAYS_CUT;
+use offerd_engine::records::displayed_offer::{DisplayedOffer, Unknown};
 use offerd_engine::records::public_ids::place;
-use offerd_engine::records::shown::{DisplayedOffer, Unknown};
-use offerd_engine::records::{shown, writing};
+use offerd_engine::records::{displayed_offer, writing};
 use offerd_model::{
     KnownKeys, OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew, Timestamp, UnreadableBody,
 };
@@ -43,7 +43,8 @@ pub async fn display_offer(mut context: Context<ApiState>) -> Answer {
     let viewer = context.caller()?.viewer();
     let shown =
         DisplayedOffer { lead: new.lead_uuid, rate_table: new.rate_table_uuid, offer: new.offer_uuid };
-    let unknown = shown::unknown(&context.app.engine().records, viewer, shown).map_err(unwritable)?;
+    let unknown =
+        displayed_offer::unknown(&context.app.engine().records, viewer, shown).map_err(unwritable)?;
     if !unknown.is_empty() {
         let errors = unknown.into_iter().map(|unknown| names_nothing(unknown, shown)).collect();
         return Err(Failure::malformed(errors).with_status(StatusCode::BAD_REQUEST));
@@ -80,7 +81,7 @@ async fn record_pixel(app: &ApiState, params: &Params) {
 pub async fn record_display(app: &ApiState, shown: DisplayedOffer) -> bool {
     let records = &app.engine().records;
     let (Ok(Some(company)), Ok(Some((table, number)))) =
-        (shown::owner(records, shown), reading::offer(records, shown.offer))
+        (displayed_offer::owner(records, shown), reading::offer(records, shown.offer))
     else {
         return false;
     };

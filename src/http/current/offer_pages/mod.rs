@@ -23,7 +23,7 @@ use crate::prelude::*;
 use offerd_base::telemetry::metrics::{OFFER_PAGE_DISPLAYS, OFFER_PAGES};
 use offerd_engine::conversions::click;
 use offerd_engine::matching::showing;
-use offerd_engine::records::shown::DisplayedOffer;
+use offerd_engine::records::displayed_offer::DisplayedOffer;
 use offerd_web::Params;
 use offerd_web::events::EVENT_STREAM;
 

@@ -107,9 +107,9 @@ impl Endpoint {
         self.call_heard(call, deadline, || None).await
     }
 
-    /// Like [`call`](Self::call). `listener` receives the outcome of a sampled late answer.
-    pub async fn call_heard(&self, call: Call, deadline: Instant, listener: impl LateListener) -> CallResult {
-        self.0.call(call, deadline, listener).await.inspect_err(|error| self.0.figures.error(*error))
+    /// Like [`call`](Self::call). `late` receives the outcome of a sampled late answer.
+    pub async fn call_heard(&self, call: Call, deadline: Instant, late: impl LateListener) -> CallResult {
+        self.0.call(call, deadline, late).await.inspect_err(|error| self.0.figures.error(*error))
     }
 
     /// Connects as a call would and disconnects ([`Pool::reach`]), without effect on breaker and limits.
@@ -169,14 +169,14 @@ impl EndpointState {
 }
 
 impl EndpointInner {
-    async fn call(&self, call: Call, deadline: Instant, listener: impl LateListener) -> CallResult {
+    async fn call(&self, call: Call, deadline: Instant, late: impl LateListener) -> CallResult {
         if Instant::now() >= deadline {
             return Err(CallError::NoTime);
         }
         let prepared = self.pool.prepare(call)?;
         let _place = self.places.try_acquire().map_err(|_| CallError::Busy)?;
         let under_way = self.admit(deadline)?;
-        let result = self.send(&prepared, deadline, listener).await;
+        let result = self.send(&prepared, deadline, late).await;
         under_way.end(&result);
         result
     }
@@ -204,18 +204,13 @@ impl EndpointInner {
         Ok(AdmittedCall { endpoint: self, deadline, ended: false })
     }
 
-    async fn send(
-        &self,
-        prepared: &PreparedCall,
-        deadline: Instant,
-        listener: impl LateListener,
-    ) -> CallResult {
+    async fn send(&self, prepared: &PreparedCall, deadline: Instant, late: impl LateListener) -> CallResult {
         self.retries.lock().call();
         let begun = Instant::now();
-        let mut listener = Some(listener);
+        let mut late = Some(late);
         let mut too_late = |reply: BoxFuture<'static, CallResult>| {
-            if let Some(listener) = listener.take() {
-                self.late.watch(begun, &self.places, listener, reply);
+            if let Some(late) = late.take() {
+                self.late.watch(begun, &self.places, late, reply);
             }
         };
         let mut sent = 1;

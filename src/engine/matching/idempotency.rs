@@ -81,7 +81,7 @@ pub struct IdempotencyLock {
 }
 
 impl KeysInFlight {
-    pub(super) fn try_lock(&self, IdempotencyKey { key, .. }: &IdempotencyKey) -> Option<IdempotencyLock> {
+    pub(super) fn lock(&self, IdempotencyKey { key, .. }: &IdempotencyKey) -> Option<IdempotencyLock> {
         let is_free = self.0.lock().insert(key.clone());
         is_free.then(|| IdempotencyLock { under_way: self.clone(), key: key.clone() })
     }

@@ -94,8 +94,7 @@ impl Matchmaker {
     /// [`LeadRefusal`]; then nothing is written, unless the store fails halfway.
     pub async fn submit(&self, mut submission: Submission, until: Until) -> SubmitResult {
         let key = submission.idempotency_key.clone();
-        let lock =
-            key.as_ref().map(|key| self.under_way.try_lock(key).ok_or(LeadRefusal::UnderWay)).transpose();
+        let lock = key.as_ref().map(|key| self.under_way.lock(key).ok_or(LeadRefusal::UnderWay)).transpose();
         // The request that holds the key may be waiting for the disk.
         let is_stalled = || self.engine.records.store.is_stalled();
         let key_lock = lock.map_err(|refused| if is_stalled() { LeadRefusal::late() } else { refused })?;

@@ -167,7 +167,11 @@ impl Matchmaker {
     ///
     /// # Errors
     /// [`LeadRefusal`], with nothing written.
-    pub async fn merge_lead(&self, merge: Merge<'_>, permit: &mut Permit) -> SubmitResult<Option<LeadRecord>> {
+    pub async fn merge_lead(
+        &self,
+        merge: Merge<'_>,
+        permit: &mut Permit,
+    ) -> SubmitResult<Option<LeadRecord>> {
         let Some((earlier, _)) = self.merged(merge)? else { return Ok(None) };
         permit.pause();
         let turn = self.engine.turn(Tree::Leads, merge.lead).await;

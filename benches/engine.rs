@@ -396,7 +396,8 @@ fn limits(criterion: &mut Criterion) {
     let seats: Vec<&Seat> = book.seats().iter().map(|seat| &**seat).collect();
     group.throughput(Throughput::Elements(SEATS as u64));
     group.bench_function(format!("admit/{SEATS}_seats"), |bencher| {
-        bencher.iter(|| limiter.admit(false, uuid::Uuid::nil(), SEATS, black_box(&seats), &[None; SEATS]));
+        bencher
+            .iter(|| limiter.judge_seats(false, uuid::Uuid::nil(), SEATS, black_box(&seats), &[None; SEATS]));
     });
     group.sample_size(10).throughput(Throughput::Elements(TABLES as u64));
     group.bench_function(format!("recount/{TABLES}_tables"), |bencher| {

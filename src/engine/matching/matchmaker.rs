@@ -369,7 +369,7 @@ impl Matchmaker {
         self.admission.close();
         // An actor that has stopped needs no message.
         join_all(self.engine.live.all().iter().map(|actor| actor.send(Leave))).await;
-        self.engine.transcripts.written().await;
+        self.engine.transcripts.finish_writes().await;
     }
 
     fn record(&self, submission: Submission, configuration: &Configuration) -> LeadRecord {

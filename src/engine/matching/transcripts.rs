@@ -90,7 +90,7 @@ impl Transcripts {
     }
 
     /// Waits for the writes in flight, unless the disk takes too long.
-    pub async fn written(&self) {
+    pub async fn finish_writes(&self) {
         let mut pending = self.pending.subscribe();
         let _ = timeout(PATIENCE, pending.wait_for(|pending| *pending == 0)).await;
     }

@@ -15,7 +15,7 @@
 //! [`HttpSource::request`] builds a request from a lead, [`document`] parses the body of an answer,
 //! [`HttpSource::answer`] turns it into [`Answered`]. All three are pure: sending and deadlines are up to the
 //! caller. Partners that need several calls or polling have steps: an [`AskProgress`] is their progress, and
-//! [`HttpSource::take`] decides what follows an answer.
+//! [`HttpSource::next_after`] decides what follows an answer.
 //!
 //! A partner answers with offers of its own catalog: the answer names one by key (and term) and gives its
 //! figures. Texts, payout and legal disclosures are declared in the file, rendered and stored as for any

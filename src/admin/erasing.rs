@@ -219,13 +219,13 @@ pub fn unfinished(store: &Store) -> Result<Vec<String>, ReadError> {
         }
         last = next;
     }
-    let told = |(receipt, leads): (String, u64)| {
+    let sentence = |(receipt, leads): (String, u64)| {
         format!(
             "the erasure with {receipt} was begun, and {leads} of its leads are not erased: if it is not running \
                 on any node, repeat `offerd person erase` for the same address"
         )
     };
-    Ok(left.into_iter().map(told).collect())
+    Ok(left.into_iter().map(sentence).collect())
 }
 
 /// The failure of a round, with what was erased before it.

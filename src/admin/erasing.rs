@@ -362,10 +362,10 @@ mod tests {
         let note = AuditEntry { object: Some(named(Uuid::from_u128(4), &leads)), ..note };
         AuditLog::of(world.store.clone()).commit(Commit::new(), note).await.unwrap();
         world.store.commit(Commit::new().erase_all([leads[0]], 7)).await.unwrap();
-        let told = unfinished(&world.store).unwrap();
+        let found = unfinished(&world.store).unwrap();
         let wanted = format!("the erasure with receipt {} was begun, and 2 of its leads", Uuid::from_u128(4));
-        assert!(told.len() == 1 && told[0].starts_with(&wanted), "{told:?}");
-        assert!(StoreReport::of(&world.store).unwrap().known.contains(&told[0]));
+        assert!(found.len() == 1 && found[0].starts_with(&wanted), "{found:?}");
+        assert!(StoreReport::of(&world.store).unwrap().known.contains(&found[0]));
     }
 
     #[tokio::test]

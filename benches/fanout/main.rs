@@ -85,8 +85,8 @@ async fn sick_ones(partners: &Partners) {
     let sick = [("dead", dead), ("drip", drip.address), ("garbage", garbage.address)];
     let sick = sick.into_iter().map(|(key, address)| lender(key, address));
 
-    let without = Daemon::with_partners(healthy().collect()).start().await;
-    let with = Daemon::with_partners(healthy().chain(sick).collect()).start().await;
+    let without = Daemon::with_partners(healthy().collect()).start().await.with_live_company();
+    let with = Daemon::with_partners(healthy().chain(sick).collect()).start().await.with_live_company();
     let mut times: [Vec<(Duration, Duration)>; 2] = Default::default();
     for _ in 0..LEADS_OF_SICK {
         for (times, daemon) in times.iter_mut().zip([&without, &with]) {

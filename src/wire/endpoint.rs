@@ -23,8 +23,8 @@ use offerd_base::telemetry::metrics::{WIRE_BREAKER_STATE, WIRE_ERRORS, WIRE_IN_F
 pub struct EndpointRules {
     /// Maximum concurrent calls; further ones are refused at once.
     pub concurrency: usize,
-    /// When the breaker opens.
-    pub breaker: BreakerRules,
+    /// When the breaker opens; `None` for an endpoint without one, which refuses no call for earlier failures.
+    pub breaker: Option<BreakerRules>,
     /// When calls are retried.
     pub retry: RetryRules,
     /// How long a sample of calls waits for an answer after its deadline; zero disables this.
@@ -35,7 +35,7 @@ impl Default for EndpointRules {
     fn default() -> Self {
         Self {
             concurrency: 64,
-            breaker: BreakerRules::default(),
+            breaker: Some(BreakerRules::default()),
             retry: RetryRules::default(),
             late_patience: Duration::ZERO,
         }
@@ -74,17 +74,24 @@ struct EndpointInner {
     places: Arc<Semaphore>,
     late: LateWatch,
     attempts: u8,
-    breaker: Mutex<Breaker>,
-    /// Of the endpoint's own rules.
-    open_ceiling: Duration,
+    breaker: Option<EndpointBreaker>,
     last_failure: Mutex<Option<Arc<str>>>,
     retries: Mutex<RetryBudget>,
     figures: EndpointMetrics,
 }
 
+struct EndpointBreaker {
+    breaker: Mutex<Breaker>,
+    /// Of the endpoint's own rules.
+    open_ceiling: Duration,
+}
+
 impl Endpoint {
     pub(super) fn new(pool: Pool, name: &str, rules: EndpointRules) -> Self {
-        pool.group().join();
+        let breaker = rules.breaker.map(|rules| {
+            pool.group().join();
+            EndpointBreaker { breaker: Mutex::new(Breaker::new(rules)), open_ceiling: rules.open_ceiling }
+        });
         let concurrency = rules.concurrency.min(Semaphore::MAX_PERMITS);
         let late = LateWatch::new(pool.name(), name, rules.late_patience, concurrency);
         Self(Arc::new(EndpointInner {
@@ -95,8 +102,7 @@ impl Endpoint {
             places: Arc::new(Semaphore::new(concurrency)),
             late,
             attempts: rules.retry.attempts.max(1),
-            breaker: Mutex::new(Breaker::new(rules.breaker)),
-            open_ceiling: rules.breaker.open_ceiling,
+            breaker,
             last_failure: Mutex::default(),
             retries: Mutex::new(RetryBudget::new(rules.retry)),
         }))
@@ -125,17 +131,19 @@ impl Endpoint {
 
     /// Lets the next calls through the breaker at once, as probes. Returns whether it was not closed.
     pub fn probe(&self) -> bool {
-        self.0.breaker().probe(Instant::now())
+        self.0.breaker().is_some_and(|mut breaker| breaker.probe(Instant::now()))
     }
 
     /// A snapshot for display.
     pub fn state(&self) -> EndpointState {
         let (breaker, now) = (self.0.breaker(), Instant::now());
-        let CallTally { calls, failed } = breaker.tally(now);
+        let breaker = breaker.as_deref();
+        let CallTally { calls, failed } = breaker.map(|breaker| breaker.tally(now)).unwrap_or_default();
+        let open_until = breaker.and_then(Breaker::open_until);
         EndpointState {
-            breaker: breaker.state(),
-            ejected_since: breaker.ejected_since,
-            asks_again_in: breaker.open_until().map(|until| until.saturating_duration_since(now)),
+            breaker: breaker.map_or(BreakerState::Closed, Breaker::state),
+            ejected_since: breaker.and_then(|breaker| breaker.ejected_since),
+            asks_again_in: open_until.map(|until| until.saturating_duration_since(now)),
             last_failure: self.0.last_failure.lock().clone(),
             simulated: self.0.pool.group().rules().simulate_only,
             in_flight: self.0.concurrency - self.0.places.available_permits(),
@@ -181,27 +189,31 @@ impl EndpointInner {
         result
     }
 
-    /// The breaker, under the current rules of the group.
-    fn breaker(&self) -> MutexGuard<'_, Breaker> {
-        let mut breaker = self.breaker.lock();
-        let open_ceiling = self.open_ceiling.min(self.pool.group().rules().open_ceiling);
+    /// The breaker, if there is one, under the current rules of the group.
+    fn breaker(&self) -> Option<MutexGuard<'_, Breaker>> {
+        let EndpointBreaker { breaker, open_ceiling } = self.breaker.as_ref()?;
+        let mut breaker = breaker.lock();
+        let open_ceiling = (*open_ceiling).min(self.pool.group().rules().open_ceiling);
         breaker.set_open_ceiling(Instant::now(), open_ceiling);
-        breaker
+        Some(breaker)
     }
 
     fn admit(&self, deadline: Instant) -> Result<AdmittedCall<'_>, CallError> {
-        let mut breaker = self.breaker();
+        if !self.breaker_admits() && !self.pool.group().rules().simulate_only {
+            return Err(CallError::BreakerOpen);
+        }
+        self.figures.in_flight.increment(1.0);
+        Ok(AdmittedCall { endpoint: self, deadline, ended: false })
+    }
+
+    fn breaker_admits(&self) -> bool {
+        let Some(mut breaker) = self.breaker() else { return true };
         let before = breaker.state();
         let admitted = breaker.admits(Instant::now());
         if breaker.state() != before {
             self.figures.breaker(breaker.state());
         }
-        drop(breaker);
-        if !admitted && !self.pool.group().rules().simulate_only {
-            return Err(CallError::BreakerOpen);
-        }
-        self.figures.in_flight.increment(1.0);
-        Ok(AdmittedCall { endpoint: self, deadline, ended: false })
+        admitted
     }
 
     async fn send(&self, prepared: &PreparedCall, deadline: Instant, late: impl LateListener) -> CallResult {
@@ -239,7 +251,7 @@ impl EndpointInner {
         if let Some(fault) = fault {
             *self.last_failure.lock() = Some(fault.into());
         }
-        let mut breaker = self.breaker();
+        let Some(mut breaker) = self.breaker() else { return };
         let Some(turn) = breaker.judge(now, ok, || self.pool.group().eject()) else { return };
         let CallTally { calls, failed } = breaker.tally(now);
         self.figures.breaker(breaker.state());
@@ -262,12 +274,20 @@ impl EndpointInner {
             }
         }
     }
+
+    /// Lets the breaker forget a call that says nothing about the far side.
+    fn forget(&self) {
+        if let Some(mut breaker) = self.breaker() {
+            breaker.forget();
+        }
+    }
 }
 
 impl Drop for EndpointInner {
     fn drop(&mut self) {
-        let ejected = self.breaker.lock().ejected_since.is_some();
-        self.pool.group().leave(ejected);
+        if let Some(of) = &self.breaker {
+            self.pool.group().leave(of.breaker.lock().ejected_since.is_some());
+        }
     }
 }
 
@@ -284,7 +304,7 @@ impl AdmittedCall<'_> {
         match result {
             Ok(_) => {}
             Err(error) if error.blames_far_side() => self.endpoint.judge(Some(error.to_string())),
-            Err(_) => self.endpoint.breaker.lock().forget(),
+            Err(_) => self.endpoint.forget(),
         }
     }
 }
@@ -299,7 +319,7 @@ impl Drop for AdmittedCall<'_> {
         if Instant::now() >= self.deadline {
             self.endpoint.judge(Some("time ran out before the answer was complete".to_owned()));
         } else {
-            self.endpoint.breaker.lock().forget();
+            self.endpoint.forget();
         }
     }
 }

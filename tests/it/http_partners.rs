@@ -359,6 +359,7 @@ fn explain_leaves_out_of_many_those_that_are_far_and_wraps_long_reasons() {
 async fn who_mostly_fails_is_kept_out() {
     let far = FarSide::start(|_| Deed::Json(500, "{}".to_owned())).await;
     let daemon = Daemon::with_partners(vec![far_lender("far", &far.url("/"), "")]).start().await;
+    let daemon = daemon.with_live_company();
     for _ in 0..40 {
         daemon.submit_blocking(sample("personal_loan")).await;
     }
@@ -388,10 +389,34 @@ async fn who_mostly_fails_is_kept_out() {
 }
 
 #[tokio::test]
+async fn test_leads_neither_open_the_breaker_nor_are_kept_out_by_it() {
+    let far = FarSide::start(|_| Deed::Json(500, "{}".to_owned())).await;
+    let daemon = Daemon::with_partners(vec![far_lender("far", &far.url("/"), "")]).start().await;
+    for _ in 0..10 {
+        daemon.submit_blocking(sample("personal_loan")).await;
+    }
+    assert_eq!(far.received().len(), 10);
+    let live = daemon.command(&["token", "create", "--company", "Live", "--kind", "publishable"]);
+    let live = String::from_utf8(live.stdout).unwrap();
+    let url = format!("{}/blocking/leads/rateTables", daemon.integrations);
+    let lead = sample("personal_loan");
+    let submit_live = || daemon.request(Method::POST, &url, live.trim(), &lead);
+    submit_live().await;
+    assert_eq!(far.received().len(), 11, "the breaker was still closed");
+    for _ in 0..40 {
+        submit_live().await;
+    }
+    let called = far.received().len();
+    assert!(called < 40, "the breaker is open: {called} calls");
+    daemon.submit_blocking(sample("personal_loan")).await;
+    assert_eq!(far.received().len(), called + 1);
+}
+
+#[tokio::test]
 async fn an_operator_lets_a_call_through_an_open_breaker() {
     let far = FarSide::start(|_| Deed::Json(500, "{}".to_owned())).await;
     let partners = vec![far_lender("far", &far.url("/"), ""), partner("bank").loan("")];
-    let daemon = Daemon::with_partners(partners).start().await;
+    let daemon = Daemon::with_partners(partners).start().await.with_live_company();
     let probe = |key: &str| {
         let output = daemon.command(&["partners", "probe", key]);
         (output.status.code(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())

@@ -62,7 +62,7 @@ impl Conversation<'_> {
             let (once, awaited) = (self.source.step(progress).once, self.source.awaited(progress));
             let next = self.next_after(progress, &reply).await?;
             if !matches!(next, NextCall::Read | NextCall::Ended(_)) {
-                self.client.wired.endpoint.report(Ok(()));
+                self.client.wired.endpoint_of(self.question).report(Ok(()));
             }
             match next {
                 NextCall::Read => return Ok(Some((reply, None))),
@@ -102,7 +102,7 @@ impl Conversation<'_> {
         };
         next.map_err(|error| {
             let fault = self.source.lines.locate(&error);
-            self.client.wired.endpoint.report(Err(fault.clone()));
+            self.client.wired.endpoint_of(self.question).report(Err(fault.clone()));
             AskError::Answer(fault)
         })
     }
@@ -136,7 +136,7 @@ impl Conversation<'_> {
         let sent = std::time::Instant::now();
         let late = || self.reader.map(|reader| wired.late.listener(reader.clone(), progress.clone()));
         let kept = calls.transcript.as_mut().map(|transcript| (transcript, request.clone()));
-        let reply = self.client.send(request, once, self.deadline, late).await;
+        let reply = self.client.send(request, self.question, once, self.deadline, late).await;
         if let Some((transcript, request)) = kept {
             transcript.made(self.source, progress, self.question, (request, sent.elapsed()), &reply);
         }

@@ -55,7 +55,9 @@ pub struct PartnerClient {
 }
 
 pub(super) struct Wired {
-    pub(super) endpoint: Endpoint,
+    endpoint: Endpoint,
+    /// The endpoint of test leads: failures of a sandbox say nothing about the asks of live leads.
+    test_endpoint: Endpoint,
     rules: declared::Wire,
     /// Indexed by whether the lead is a test: the sandbox issues its own tokens.
     pub(super) tokens: [TokenCache; 2],
@@ -146,11 +148,14 @@ impl PartnerClients {
         if !forbidden.is_empty() {
             return Err(forbidden);
         }
-        let endpoint = pool.endpoint(seat.product_type.as_str(), endpoint);
-        let labels =
-            [("partner", seat.identity.key.clone()), ("product_type", seat.product_type.as_str().to_owned())];
+        let product_type = seat.product_type.as_str();
+        let test_endpoint = EndpointRules { breaker: None, ..endpoint };
+        let test_endpoint = pool.endpoint(&format!("{product_type}_test"), test_endpoint);
+        let endpoint = pool.endpoint(product_type, endpoint);
+        let labels = [("partner", seat.identity.key.clone()), ("product_type", product_type.to_owned())];
         let wired = Wired {
             endpoint,
+            test_endpoint,
             rules: rules.clone(),
             tokens: Default::default(),
             calls: histogram!(PARTNER_CALL_SECONDS, &labels),
@@ -216,7 +221,7 @@ impl PartnerClient {
             return Err("it has no sandbox for a test lead".to_owned());
         };
         let taken = source.accepts_lead(progress, received(&reply), question.given());
-        self.wired.endpoint.report(taken.as_ref().map(|_| ()).map_err(String::clone));
+        self.wired.endpoint_of(question).report(taken.as_ref().map(|_| ()).map_err(String::clone));
         taken
     }
 
@@ -225,7 +230,7 @@ impl PartnerClient {
         self.wired.late.list()
     }
 
-    /// The state of the endpoint, for display.
+    /// The state of the endpoint of live leads, for display.
     pub fn state(&self) -> EndpointState {
         self.wired.endpoint.state()
     }
@@ -262,7 +267,7 @@ impl PartnerClient {
         let unusable = |cause| AskError::Answer(cause).in_call(source, &reached);
         let answered = answered.map_err(|error| unusable(source.lines.locate(&error)));
         // Declining is healthy; an error or an unreadable answer is not.
-        self.wired.endpoint.report(match &answered {
+        self.wired.endpoint_of(question).report(match &answered {
             Ok(AnswerReading { answered: Answered::Failed(cause), .. }) => Err(cause.clone()),
             Ok(_) => Ok(()),
             Err(trouble) => Err(trouble.to_string()),
@@ -302,9 +307,9 @@ impl PartnerClient {
             return Ok(None);
         };
         let fetch = async {
-            let reply = self.send(request, false, deadline, || None).await?;
+            let reply = self.send(request, question, false, deadline, || None).await?;
             let token = BearerToken::read(reply.status, &reply.body);
-            self.wired.endpoint.report(token.as_ref().map(|_| ()).map_err(String::clone));
+            self.wired.endpoint_of(question).report(token.as_ref().map(|_| ()).map_err(String::clone));
             token.map_err(AskError::Answer)
         };
         let cache = &self.wired.tokens[usize::from(test)];
@@ -314,6 +319,7 @@ impl PartnerClient {
     pub(super) async fn send(
         &self,
         request: HttpRequest,
+        question: &LeadQuestion,
         once: bool,
         deadline: Instant,
         late: impl FnOnce() -> Option<LateReplyCallback>,
@@ -322,7 +328,7 @@ impl PartnerClient {
         // Repeating a safe request does no harm (RFC 9110, 9.2.2).
         let idempotent = !once && (self.wired.rules.idempotent == Some(true) || method.is_idempotent());
         let call = Call { method, url, headers, body, idempotent };
-        let reply = self.wired.endpoint.call_heard(call, deadline, late).await;
+        let reply = self.wired.endpoint_of(question).call_heard(call, deadline, late).await;
         reply.map_err(|error| match error {
             CallError::BreakerOpen => {
                 AskError::NotCalled(format!("the breaker is {}", self.state().description()))
@@ -338,6 +344,12 @@ impl PartnerClient {
     /// Lets the next calls through the seat's breaker at once. Returns whether it was not closed.
     pub fn probe(&self) -> bool {
         self.wired.endpoint.probe()
+    }
+}
+
+impl Wired {
+    pub(super) fn endpoint_of(&self, question: &LeadQuestion) -> &Endpoint {
+        if question.asked.test { &self.test_endpoint } else { &self.endpoint }
     }
 }
 

@@ -34,7 +34,11 @@ pub(super) fn open(wire: &Wire, of: &Subscription, settings: &PostbackSettings) 
         failures_in_a_row: u32::MAX,
         ..BreakerRules::default()
     };
-    let rules = EndpointRules { concurrency: settings.concurrency, breaker, ..EndpointRules::default() };
+    let rules = EndpointRules {
+        concurrency: settings.concurrency,
+        breaker: Some(breaker),
+        ..EndpointRules::default()
+    };
     Ok(pool(wire, of)?.endpoint("postback", rules))
 }
 
@@ -61,7 +65,8 @@ pub(super) async fn send(endpoint: &Endpoint, call: Call, timeout: Duration, now
 
 /// Sends a call once, without breaker and limits. Returns why there is no answer.
 pub(super) async fn send_once(subscription: &Subscription, call: Call) -> Result<CallReply, String> {
-    let endpoint = pool(&wire(false), subscription)?.endpoint("postback_test", EndpointRules::default());
+    let rules = EndpointRules { breaker: None, ..EndpointRules::default() };
+    let endpoint = pool(&wire(false), subscription)?.endpoint("postback_test", rules);
     let reply = endpoint.call(call, Instant::now() + subscription.timeout).await;
     reply.map_err(|error| match error {
         CallError::ForbiddenAddress => {

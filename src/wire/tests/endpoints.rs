@@ -21,7 +21,7 @@ const BREAKER: BreakerRules = BreakerRules {
 };
 
 fn endpoint(wire: &Wire) -> Endpoint {
-    wire.pool("lender", near()).unwrap().endpoint("loan", EndpointRules { breaker: BREAKER, ..once() })
+    wire.pool("lender", near()).unwrap().endpoint("loan", EndpointRules { breaker: Some(BREAKER), ..once() })
 }
 
 fn seconds(count: u64) -> Duration {
@@ -156,6 +156,20 @@ async fn a_simulated_breaker_refuses_nothing() {
     assert_eq!(eject(&endpoint), BreakerState::Open);
     assert!(endpoint.state().simulated);
     assert!(send(&endpoint, server.url()).await.is_ok());
+}
+
+#[tokio::test]
+async fn an_endpoint_without_a_breaker_refuses_nothing_and_takes_no_place_in_the_group() {
+    let server = Server::always(answer("200 OK", "")).await;
+    let wire = wire(50, false);
+    let pool = wire.pool("lender", near()).unwrap();
+    let with = || EndpointRules { breaker: Some(BREAKER), ..once() };
+    let without = pool.endpoint("loan_test", EndpointRules { breaker: None, ..once() });
+    let (first, second) = (pool.endpoint("loan", with()), pool.endpoint("savings", with()));
+    assert_eq!(eject(&without), BreakerState::Closed);
+    assert!(send(&without, server.url()).await.is_ok());
+    assert!(!without.probe());
+    assert_eq!([eject(&first), eject(&second)], [BreakerState::Open, BreakerState::Closed]);
 }
 
 #[tokio::test]

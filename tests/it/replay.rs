@@ -141,6 +141,23 @@ async fn partners_over_http_are_judged_by_whether_they_would_be_asked_and_nobody
 }
 
 #[tokio::test]
+async fn offers_answered_over_http_are_matched_by_key_and_term_whatever_else_the_file_changes() {
+    let offers = json!({"offers": [{"term": 36, "apr": 9.5}, {"term": 24, "apr": 8.75}]});
+    let far = FarSide::start(move |_| Deed::Json(200, offers.to_string())).await;
+    let of = |key: &str| far_lender(key, &far.url("/"), "");
+    let daemon = live(vec![of("reworded"), of("repaid"), of("shorter")]).await;
+    assert_eq!(daemon.submit_blocking(LEAD).await.json()["loanOffers"].as_array().unwrap().len(), 6);
+    let files = files(&[
+        of("reworded").replaced("apr_type = ", "disclaimer = \"Other words.\"\napr_type = "),
+        of("repaid").replaced("percent = 2.0", "percent = 3.0"),
+        of("shorter").replaced("terms = [24, 36]", "terms = [36, 48]"),
+    ]);
+    let report = replay(&daemon, files.path(), &[]);
+    let counts = ["reworded", "repaid", "shorter"].map(|partner| seat(&report, partner)["offers"].clone());
+    assert_eq!(counts, [counted(2, 0, 0, 0), counted(2, 0, 0, 0), counted(1, 0, 0, 1)], "{report}");
+}
+
+#[tokio::test]
 async fn leads_that_gain_or_lose_everything_are_named() {
     let daemon = live(vec![partner("bank").loan("")]).await;
     let wants_loan = daemon.submit_blocking(LEAD.replace(", \"savings\"", "")).await.json();

@@ -20,6 +20,7 @@ use offerd_engine::rate_table::seating::{SeatingPlan, denied_by_file, verdicts};
 use offerd_engine::rate_table::table::Table;
 use offerd_engine::rate_table::treatment::leaving_out;
 use offerd_engine::records::reading;
+use offerd_engine::records::templates::Templates;
 use offerd_partners::ranking::RankedBy;
 use offerd_partners::{Book, Facts, Fit, Quote, Seat, SeatTemplate};
 use offerd_store::entities::LeadRecord;
@@ -38,6 +39,8 @@ pub struct Stored<'a> {
     pub ranked_by: Option<RankedBy>,
     /// The seats that limits kept out.
     pub kept_out: &'a [(Arc<SeatTemplate>, Option<Denied>)],
+    /// The stored templates, which name the offers of HTTP partners whose declarations have changed.
+    pub templates: &'a Templates,
 }
 
 /// The limits of a table.
@@ -96,7 +99,7 @@ impl Stored<'_> {
             }
         }
         let offers = table.table().shown().map(|(seat, quote)| {
-            let name = name_in(&fits, seat, quote).unwrap_or_else(|| format!("{:?}", quote.text));
+            let name = name_in(&fits, seat, quote).unwrap_or_else(|| self.templates.offer_name(quote.text));
             (seat_key(seat), name, quote.clone())
         });
         TableOutcome { offers: offers.collect(), asked: asked.into_iter().collect() }
@@ -122,13 +125,23 @@ impl Stored<'_> {
             (Some(failed @ (Outcome::Failed(_) | Outcome::TimedOut)), _) => failed.clone(),
             (Some(Outcome::NoOffers(NoOfferReason::NoTime)), _) => Outcome::NoOffers(NoOfferReason::NoTime),
             (_, Some(http)) if test && !http.has_sandbox() => Outcome::NoOffers(NoOfferReason::NoSandbox),
-            (Some(answered), Some(_)) if answered.was_asked() => answered.clone(),
+            (Some(answered), Some(_)) if answered.was_asked() => self.still_declared(answered, seat),
             (_, Some(_)) => Outcome::NoOffers(NoOfferReason::Declined),
             (_, None) => {
                 let quotes = fit.offers.iter().filter_map(|offer| seat.offers[*offer].quote(facts, true));
                 Outcome::Offers(highest(quotes.collect(), most.offers))
             }
         }
+    }
+
+    /// A recorded answer without the offers that the partner's file no longer declares.
+    fn still_declared(&self, answered: &Outcome, seat: &Seat) -> Outcome {
+        let Outcome::Offers(quotes) = answered else { return answered.clone() };
+        let is_declared = |quote: &&Quote| {
+            let name = self.templates.offer_name(quote.text);
+            seat.offers.iter().any(|offer| offer.is_own() || offer.name == name)
+        };
+        Outcome::Offers(quotes.iter().filter(is_declared).cloned().collect())
     }
 
     fn is_of(&self, place: u16, seat: &Seat) -> bool {

@@ -131,6 +131,7 @@ impl TableReplay {
             ranked_by: self.ranked_by(&table),
             asks: &reading::asks(&self.records.store, uuid)?,
             kept_out: &self.records.templates.kept_out(head),
+            templates: &self.records.templates,
         };
         let offers = table.shown().map(|(seat, quote)| {
             (seat_key(seat), self.records.templates.offer_name(quote.text), quote.clone())

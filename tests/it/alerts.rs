@@ -426,7 +426,8 @@ fn every_fault_of_the_settings_is_told_at_once_with_its_line() {
     plan.write_settings(
         "[alerts]\noff = ['OfferdNoLead']\n[alerts.waits]\nOfferdSlow = '1m'\n[alerts.webhooks.ops]\nurl = 'http://10.0.0.7/hook'\n\
          secret = { file = 'nowhere' }\nca_file = '.'\n[alerts.webhooks.none]\nbearer = { file = 'a', credential = 'b' }\n\
-         [alerts.mail]\nserver = 'smtp.example.com:25'\ntls = 'none'\nfrom = 'us'\nto = []\npassword = { file = 'pipe' }\n",
+         [alerts.mail]\nserver = 'smtp.example.com:25'\ntls = 'none'\nfrom = 'us'\nto = []\npassword = { file = 'pipe' }\n\
+         [alerts.webhooks.sealed]\nurl = 'https://ops.example/hook'\nbearer = { credential = 'absent' }\n",
     );
     pipe(&plan.directory().join("pipe"));
     let text = checked(&plan);
@@ -443,9 +444,16 @@ fn every_fault_of_the_settings_is_told_at_once_with_its_line() {
         "offerd.toml:15: `alerts.mail.to` must be set where a `server` is",
         "offerd.toml:16: `alerts.mail.password` is set and `user` is not: they go together",
         "offerd.toml:16: `alerts.mail.password` cannot be read from its file: it is not a regular file",
+        "offerd.toml:19: `alerts.webhooks.sealed.bearer` cannot be read: this process has no credentials; set \
+            `LoadCredential=` in the unit of this process, or run this command as the service does: `systemd-run",
     ] {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }
+    let plan = plan.variable("CREDENTIALS_DIRECTORY", ".");
+    let text = checked(&plan);
+    let wanted = "`alerts.webhooks.sealed.bearer` cannot be read from its file: No such file or directory (os \
+        error 2); set `LoadCredential=`";
+    assert!(text.contains(wanted), "{text}");
 }
 
 /// What `offerd check` says of settings that are not good.

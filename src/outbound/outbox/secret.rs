@@ -5,17 +5,21 @@ use std::path::{Component, Path, PathBuf};
 use offerd_base::config::SecretPlace;
 use offerd_base::regular_file::{self, SECRET_BYTES_MAX};
 
+/// How a process gets a credential.
+const GIVE_IT: &str = "set `LoadCredential=` in the unit of this process, or run this command as the service \
+    does: `systemd-run --pipe --wait -p LoadCredential=NAME:FILE ...`";
+
 /// The content of a secret's place, without surrounding white space.
 ///
 /// # Errors
 /// It cannot be read.
 pub fn text(place: &SecretPlace) -> Result<String, String> {
-    let path = match place {
-        SecretPlace::File(path) => path.clone(),
-        SecretPlace::Credential(name) => credential(name)?,
+    let (path, hint) = match place {
+        SecretPlace::File(path) => (path.clone(), String::new()),
+        SecretPlace::Credential(name) => (credential(name)?, format!("; {GIVE_IT}")),
     };
     let text = regular_file::text_of(&path, SECRET_BYTES_MAX)
-        .map_err(|error| format!("cannot be read from its file: {error}"))?;
+        .map_err(|error| format!("cannot be read from its file: {error}{hint}"))?;
     Ok(text.trim().to_owned())
 }
 
@@ -35,8 +39,7 @@ fn credential(name: &str) -> Result<PathBuf, String> {
     if !is_name {
         return Err("must name a credential, not a path".to_owned());
     }
-    let directory = std::env::var_os("CREDENTIALS_DIRECTORY").ok_or_else(|| {
-        "cannot be read: this process has no credentials; set `LoadCredential=` in its unit".to_owned()
-    })?;
+    let directory = std::env::var_os("CREDENTIALS_DIRECTORY")
+        .ok_or_else(|| format!("cannot be read: this process has no credentials; {GIVE_IT}"))?;
     Ok(PathBuf::from(directory).join(name))
 }

@@ -4,12 +4,21 @@ use std::ops::Range;
 
 use super::command::{WHOLE, parameter, store_unread};
 use super::prelude::*;
+use super::ranking::unknown;
 use offerd_insight::persons::consents::{ConsentFilter, Place, page};
+use offerd_store::tokens::Tokens;
 
 const UUID: &str = "must be a uuid";
 
 pub(super) async fn list(context: Context) -> Result<Reply> {
-    let (company, came) = (parameter(&context, "company", UUID)?, came(&context)?);
+    let came = came(&context)?;
+    let company = match context.request.query_value("company").map(str::to_owned) {
+        Some(given) => {
+            let find = move |app: &AdminState| company(app, &given);
+            Some(context.app.reading("a company could not be looked up", find).await??)
+        }
+        None => None,
+    };
     let wanted = ConsentFilter { company, came, test: context.request.query_value("leads") == Some("test") };
     let from = match parameter(&context, "nextCompany", UUID)? {
         Some(company) => Some(Place { company, from_us: parameter(&context, "nextUs", WHOLE)?.unwrap_or(0) }),
@@ -21,6 +30,18 @@ pub(super) async fn list(context: Context) -> Result<Reply> {
     };
     let read = move |app: &AdminState| page(&app.store, &wanted, from);
     Reply::json(&context.app.reading("the consents could not be read", read).await?.map_err(store_unread)?)
+}
+
+/// By name or, as for one whose record is lost, by uuid.
+fn company(app: &AdminState, given: &str) -> Result<Uuid> {
+    if let Ok(uuid) = given.parse() {
+        return Ok(uuid);
+    }
+    let tokens = Tokens::of(app.store.clone());
+    match tokens.company_named(given).map_err(unread)? {
+        Some(company) => Ok(company.uuid),
+        None => Err(unknown("company", given, tokens.companies().iter().map(|one| one.name.as_str()))),
+    }
 }
 
 /// Records a look at consents; the console uses it too. Fails when the audit cannot be written.

@@ -47,6 +47,11 @@ pub(super) async fn report(app: &AdminState, wanted: RankingFilter) -> Result<Ra
 
 fn known(attribute: &str, name: Option<&str>, all: Vec<String>) -> Result<()> {
     let Some(name) = name.filter(|name| !all.iter().any(|known| known == name)) else { return Ok(()) };
-    let near = did_you_mean(nearest(name, all.iter().map(String::as_str)));
-    Err(Failure::bad_attribute(attribute, format!("there is no {attribute} `{name}`{near}")))
+    Err(unknown(attribute, name, all.iter().map(String::as_str)))
+}
+
+/// The failure of a name that none of `all` has.
+pub(super) fn unknown<'n>(attribute: &str, name: &str, all: impl Iterator<Item = &'n str>) -> Failure {
+    let near = did_you_mean(nearest(name, all));
+    Failure::bad_attribute(attribute, format!("there is no {attribute} `{name}`{near}"))
 }

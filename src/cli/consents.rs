@@ -18,9 +18,9 @@ pub struct ConsentsArguments {
     /// Last day
     #[arg(long, value_name = "DAY")]
     to: Option<NaiveDate>,
-    /// Only leads of this company
-    #[arg(long, value_name = "UUID")]
-    company: Option<Uuid>,
+    /// Only leads of this company, by its name or uuid
+    #[arg(long, value_name = "NAME")]
+    company: Option<String>,
     /// List test leads instead of live ones
     #[arg(long)]
     test: bool,
@@ -84,7 +84,7 @@ impl ConsentsArguments {
         let wanted = [
             ("from", self.from.map(|_| came.start.to_string())),
             ("until", self.to.map(|_| came.end.to_string())),
-            ("company", self.company.map(|company| company.to_string())),
+            ("company", self.company.clone()),
             ("leads", values::tests(self.test)),
             ("nextCompany", next.map(|next| next.company.to_string())),
             ("nextUs", next.map(|next| next.from_us.to_string())),

@@ -49,7 +49,7 @@ pub enum PersonCommand {
         #[command(flatten)]
         why: AuditReason,
     },
-    /// List the consents that a person's leads state, with their times and the texts that were shown
+    /// List the consents stated in the leads of a period, with their times and the texts that were shown
     Consents(consents::ConsentsArguments),
     /// End a person's opt-out
     Unsuppress {

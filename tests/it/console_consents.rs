@@ -60,10 +60,23 @@ async fn each_statement_is_counted_and_both_files_have_what_the_command_has() {
         assert_eq!(text(&file), told);
         assert!(told.contains("'=Call me"), "no text is a formula: {told}");
     }
+    let [uuid, name] = [own[1].1, "Sandbox"];
+    for company in [uuid, name] {
+        let found =
+            daemon.command(&["person", "consents", "--test", "--format", "csv", "--company", company]);
+        assert_eq!(
+            String::from_utf8_lossy(&found.stdout).matches("You may call me.").count(),
+            1,
+            "{found:?}"
+        );
+    }
+    let unknown = daemon.command(&["person", "consents", "--company", "Sandbax"]);
+    let said = String::from_utf8_lossy(&unknown.stderr).into_owned();
+    assert!(said.contains("there is no company `Sandbax`; did you mean `Sandbox`?"), "{said}");
     let listed = daemon.command(&["audit", "list", "--action", "consents.read", "--format", "json"]);
     let records: Vec<Value> = serde_json::from_slice(&listed.stdout).unwrap();
     let ours = records.iter().filter(|record| record["who"] == "console, user operator");
-    assert_eq!((ours.count(), records.len()), (7, 9), "{records:?}");
+    assert_eq!((ours.count(), records.len()), (7, 11), "{records:?}");
 }
 
 #[tokio::test]

@@ -5,10 +5,10 @@ use super::prelude::*;
 use offerd_admin::master_key::{Rotated, Rotation};
 use offerd_store::{MasterKey, MasterKeyError};
 
-/// Actions on the master key.
+/// Actions on keys.
 #[derive(Debug, Subcommand)]
 pub enum KeyCommand {
-    /// Create a master key, in a file that only its owner can read
+    /// Create a master key or a suppression key, in a file that only its owner can read
     Create {
         /// File to create
         file: PathBuf,
@@ -40,7 +40,11 @@ fn create(file: &Path) -> Result<(), String> {
         MasterKeyError::Unmade { error, .. } => cannot_make(file, &error),
         other => other.to_string(),
     })?;
-    tell!("master key {} is in {}; without it, the data it seals cannot be read", key.id(), file.display());
+    tell!(
+        "key {} is in {}; copy it to a safe place, apart from the store and its backups: a lost key cannot be replaced",
+        key.id(),
+        file.display()
+    );
     Ok(())
 }
 

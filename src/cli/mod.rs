@@ -120,7 +120,7 @@ enum Command {
     /// Submit leads to a running daemon; erase or export the data of one lead
     #[command(subcommand)]
     Lead(lead::LeadCommand),
-    /// Create and rotate the master key, which seals personal data
+    /// Create keys, and rotate the master key, which seals personal data
     #[command(subcommand)]
     Key(key::KeyCommand),
     /// Import files of events that partners report

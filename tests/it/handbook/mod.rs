@@ -89,6 +89,20 @@ fn what_is_not_typed_is_no_command_of_ours() {
     }
 }
 
+/// A reader who takes a real file for the one that a chapter makes would delete it with that chapter's last command.
+#[test]
+fn what_a_chapter_deletes_stands_for_no_other_file() {
+    for one in CHAPTERS {
+        let markdown = one.markdown();
+        for step in steps(&markdown).0 {
+            let Step::Command(command) = step else { continue };
+            for file in command.strip_prefix("rm ").into_iter().flat_map(str::split_whitespace) {
+                assert!(!markdown.contains(&format!(" for `{file}`")), "{}: {command}", one.name);
+            }
+        }
+    }
+}
+
 #[test]
 fn it_lists_every_path_and_no_other() {
     let client = text("client");

@@ -9,6 +9,7 @@ use hyper::Method;
 use offerd::handbook::{CHAPTERS, chapter};
 use offerd::http::routes::{API, INTEGRATIONS};
 use offerd::model::{ApiError, ErrorType};
+use offerd::store::TREES;
 use offerd::web::Failure;
 use uuid::Uuid;
 
@@ -100,6 +101,22 @@ fn what_a_chapter_deletes_stands_for_no_other_file() {
                 assert!(!markdown.contains(&format!(" for `{file}`")), "{}: {command}", one.name);
             }
         }
+    }
+}
+
+#[test]
+fn it_divides_the_table_and_the_trees_that_there_are() {
+    let (chapter, statements) = (text("growing"), clone("src/store/postgres/statements.rs"));
+    let made =
+        chapter.split("CREATE TABLE offerd_records ").nth(1).and_then(|rest| rest.split(" PARTITION").next());
+    let columns = made.expect("the table is made");
+    assert!(
+        statements.contains(&format!("CREATE TABLE IF NOT EXISTS offerd_records {columns}\"")),
+        "{columns}"
+    );
+    for name in ["leads", "rate_tables", "answers", "lead_events", "lead_keys"] {
+        let row = TREES.iter().find(|row| row.name == name).unwrap();
+        assert!(chapter.contains(&format!("`{}` {name}", char::from(row.prefix))), "{name}");
     }
 }
 

@@ -143,15 +143,23 @@ impl NodeStatus {
 }
 
 impl NodeList {
-    /// Reads the nodes of a store. May wait for the database.
+    /// Reads the nodes of a store. May wait for the database. `own` is this node's current status: the one it
+    /// last published may be a second old.
     ///
     /// # Errors
     /// The database cannot be read.
-    pub fn of(store: &Store, settings: &Settings) -> Result<Self, ReadError> {
+    pub fn of(
+        store: &Store,
+        settings: &Settings,
+        own: impl FnOnce() -> NodeStatus,
+    ) -> Result<Self, ReadError> {
         let shared = settings.store.database().is_some();
         let this = store.node();
         let mut nodes: Vec<NodeView> =
             store.nodes()?.into_iter().map(|figures| NodeView::of(figures, this, shared)).collect();
+        if let Some(this) = nodes.iter_mut().find(|node| node.is_this && node.told.is_some()) {
+            this.told = Some(own());
+        }
         nodes.sort_by_key(|node| node.ended.map(Reverse));
         let warnings = if shared { warnings(&nodes) } else { Vec::new() };
         Ok(Self { shared, nodes, warnings })
@@ -365,6 +373,18 @@ mod tests {
         let nodes = [node("one", |_| ()), NodeView { lease_left_ms: Some(-1), ..node("two", |_| ()) }];
         let told = warnings(&nodes);
         assert!(told.len() == 1 && told[0].starts_with("two has not renewed its lease"), "{told:?}");
+    }
+
+    #[test]
+    fn a_node_shows_its_own_status_as_it_is_now() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open_inline(directory.path()).unwrap();
+        let settings = Settings::from_layers(None, []).unwrap();
+        let own = || NodeStatus { book: "reloaded".to_owned(), ..NodeStatus::of(&settings) };
+        let told = || NodeList::of(&store, &settings, own).unwrap().nodes[0].told.clone();
+        assert_eq!(told(), None, "a command has no status");
+        store.stand(NodeStatus::of(&settings).text());
+        assert_eq!(told().unwrap().book, "reloaded");
     }
 
     #[test]

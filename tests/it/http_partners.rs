@@ -382,6 +382,18 @@ async fn who_mostly_fails_is_kept_out() {
         "{listed}"
     );
     assert!(listed.contains("Test leads are not counted."), "{listed}");
+    let doctor = daemon.command(&["doctor", "--json"]);
+    let found: Vec<Value> = serde_json::from_slice(&doctor.stdout).unwrap();
+    let rows: Vec<&str> = found
+        .iter()
+        .filter(|row| row["check"] == "partner" && row["state"] == "wrong")
+        .filter_map(|row| row["found"].as_str())
+        .collect();
+    let is_told = |row: &str| {
+        row.starts_with("`far` loan is kept out by its breaker since") && row.contains("has status 500")
+    };
+    assert!(rows.len() == 1 && is_told(rows[0]), "{rows:?}");
+    assert_eq!(doctor.status.code(), Some(1));
     let page = html(&daemon, "/console/partners/far").await;
     for said in ["; last: the answer has status 500;", "action=\"/console/partners/far/probe\""] {
         assert!(page.contains(said), "{said}: {page}");

@@ -8,15 +8,20 @@ use tokio::time::Instant;
 use super::{CheckState, DoctorCheck, Finding};
 use crate::cli::prelude::*;
 use offerd_base::partner_health::{Health, Judgement};
-use offerd_engine::matching::limiter::SeatStanding;
+use offerd_engine::matching::limiter::{SeatStanding, State};
 use offerd_engine::matching::partner_clients::{PartnerClient, PartnerClients};
 use offerd_wire::{CallError, Phase};
 
 const CHECK: DoctorCheck = DoctorCheck("partner");
 
+const MEND: &str = "mend the cause with the partner; `offerd partners probe KEY` then asks it again at once";
+
+const ADD_LIST: &str =
+    "the log of the last start or reload names the list: `offerd suppressions add LIST FILE --kind KIND`";
+
 /// Connects to every host of every partner: DNS, TCP and TLS, each within its `wire.connect_timeout`, all
 /// concurrently. Skips partners that their files pause. Of partners that the running daemon finds unwell, a
-/// connection proves nothing: they have its finding instead.
+/// connection proves nothing: they have its [finding](judged) instead.
 pub async fn reachable(settings: &Settings, book: &Book, standings: &[SeatStanding]) -> Vec<Finding> {
     let clients = match PartnerClients::new(settings.wire).opened(book) {
         Ok(clients) => clients,
@@ -39,11 +44,10 @@ pub async fn reachable(settings: &Settings, book: &Book, standings: &[SeatStandi
             }
         }
     }
-    let mut findings: Vec<Finding> = standings.iter().filter_map(judged).collect();
-    let unwell = |key: &str| standings.iter().any(|of| of.partner == key && of.health.health.badness() > 0);
+    let unwell = |key: &str| standings.iter().any(|of| of.partner == key && judged(of).is_some());
     let reached = join_all(asked.into_iter().map(async |asked| (asked.0.clone(), reach(asked).await))).await;
     let reached = reached.into_iter().filter(|(key, one)| one.state != CheckState::Good || !unwell(key));
-    findings.extend(reached.map(|(_, finding)| finding));
+    let mut findings: Vec<Finding> = reached.map(|(_, finding)| finding).collect();
     if paused > 0 {
         let paused = page::counted(paused, "partner product");
         findings.push(CHECK.good(format!("{paused} over HTTP paused in their files, not tried")));
@@ -51,11 +55,17 @@ pub async fn reachable(settings: &Settings, book: &Book, standings: &[SeatStandi
     findings
 }
 
-/// What the daemon finds wrong with a seat.
-fn judged(of: &SeatStanding) -> Option<Finding> {
+/// What the daemon finds wrong with a seat. What keeps the seat out precedes its health.
+pub fn judged(of: &SeatStanding) -> Option<Finding> {
+    let is = |words: &str| format!("`{}` {} is {words}", of.partner, of.product_type);
+    match of.state {
+        State::BreakerOpen => return Some(CHECK.wrong(is(&of.told()), MEND)),
+        State::ListMissing => return Some(CHECK.wrong(is(&of.told()), ADD_LIST)),
+        _ => {}
+    }
     let Judgement { health, cause } = &of.health;
     let cause = cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
-    let found = format!("`{}` {} is {}{cause}", of.partner, of.product_type, health.words());
+    let found = is(&format!("{}{cause}", health.words()));
     let next =
         "see `offerd partners list` and the log, and pause it until it works: `offerd partners pause KEY`";
     match health {
@@ -89,5 +99,35 @@ fn next(error: CallError) -> &'static str {
             "ask the partner whether it is up and admits this machine; check the outgoing firewall"
         }
         _ => "check its URL, and pause it until it works: `offerd partners pause KEY`",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seat_that_is_kept_out_has_one_row_with_the_cause() {
+        let told = |state: &str, health: &str| {
+            let standing = json!({ "partner": "far", "productType": "loan", "state": state,
+                "since": "2026-11-20T10:00:00Z", "breaker": "open, asks again in 3 s; last: status 500",
+                "askedThisMinute": 0, "askedToday": 0, "owedToday": 0.0, "health": { "health": health } });
+            judged(&serde_json::from_value(standing).unwrap()).map(|one| (one.state, one.found))
+        };
+        let open = "`far` loan is kept out by its breaker since 2026-11-20 10:00 UTC: open, asks again in \
+            3 s; last: status 500";
+        let (wrong, look) = (CheckState::Wrong, CheckState::Look);
+        for (state, health, wanted) in [
+            ("breakerOpen", "unknown", Some((wrong, open))),
+            ("breakerOpen", "failing", Some((wrong, open))),
+            ("listMissing", "unknown", Some((wrong, "`far` loan is without its suppression list"))),
+            ("active", "failing", Some((wrong, "`far` loan is failing"))),
+            ("active", "slow", Some((look, "`far` loan is slow"))),
+            ("active", "unknown", None),
+            ("pausedByOperator", "not_asked", None),
+        ] {
+            let wanted = wanted.map(|(state, found)| (state, found.to_owned()));
+            assert_eq!(told(state, health), wanted, "{state} {health}");
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use chrono::Datelike;
 use serde_json::Value;
 
-use crate::kit::partners::{partner, prompt_partners};
+use crate::kit::partners::{far_lender, partner, prompt_partners};
 use crate::kit::{Daemon, Plan};
 
 /// What the doctor found: `(check, state, found)`, and the exit code.
@@ -82,6 +82,17 @@ fn faults_of_files_are_told() {
     let report = examined(&plan);
     report.says("partner files", "wrong", "did you mean `timeout`");
     report.says("file limit", "unknown", "depends on the connections to partners, whose files have faults");
+    // A fault that shows only when the client of the partner is made.
+    let far = far_lender("far", "https://127.0.0.1:9/", "");
+    let report =
+        examined(&Daemon::with_partners(vec![far.replaced("allow_addresses = [\"127.0.0.1\"], ", "")]));
+    report.says("partner files", "wrong", "is at 127.0.0.1");
+    let is_elsewhere = |row: &Value| {
+        row["check"] != "partner files" && row["found"].as_str().unwrap().contains("is at 127.0.0.1")
+    };
+    let is_good = |row: &Value| row["check"] == "partner files" && row["state"] == "good";
+    let is_odd = |row: &Value| is_elsewhere(row) || is_good(row);
+    assert!(!report.findings.iter().any(is_odd), "{:#?}", report.findings);
     examined(&Daemon::with_partners(Vec::new())).says("partner files", "look", "no lead will get an offer");
 }
 

@@ -77,7 +77,13 @@ async fn examine(config: Option<&Path>) -> Vec<Finding> {
     let Some(settings) = settings else { return of_settings(&faults) };
     let (faults, book) = match checked(config) {
         Ok((_, loaded)) => (Vec::new(), Ok(loaded.book)),
-        Err(faults) => (faults, Book::load(&settings.partners.path)),
+        Err(faults) => {
+            let directory = &settings.partners.path;
+            let is_in = |fault: &&Fault| fault.file.as_ref().is_some_and(|file| file.starts_with(directory));
+            let of_partners: Vec<Fault> = faults.iter().filter(is_in).cloned().collect();
+            let book = if of_partners.is_empty() { Book::load(directory) } else { Err(of_partners) };
+            (faults, book)
+        }
     };
     let mut findings = of_partner_files(&settings, &book);
 

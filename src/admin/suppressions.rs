@@ -3,7 +3,7 @@
 use super::prelude::*;
 use offerd_engine::matching::suppressions::Digests;
 use offerd_model::{Lead, SuppressionDigest, SuppressionKind, record};
-use offerd_partners::{Book, is_key};
+use offerd_partners::{Book, KEY_CHARS, is_key};
 use offerd_store::left_alone::{self, EVERYWHERE, OptOutError, OptOuts};
 use offerd_store::suppressions::{NotAdded, SuppressionList, SuppressionLists};
 
@@ -80,7 +80,7 @@ pub(super) async fn list(context: Context) -> Result<Reply> {
 pub(super) async fn add(mut context: Context) -> Result<Reply> {
     let Addition { name, kind, digests, last } = order(&mut context, MAX_BODY_BYTES).await?;
     if !is_key(&name) {
-        return Err(Failure::bad_attribute("name", "must be lower-case letters, digits, `-` and `_`"));
+        return Err(Failure::bad_attribute("name", format!("must be {KEY_CHARS}")));
     }
     let digests = digests.iter().map(|text| digest(text)).collect::<Result<Vec<_>, _>>();
     let digests = digests.map_err(|it| Failure::bad_attribute("digests", format!("must each be {it}")))?;

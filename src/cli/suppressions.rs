@@ -8,7 +8,7 @@ use offerd_admin::suppressions::{AT_ONCE, Added, Addition, ListedSuppressions, R
 use offerd_insight::sheet::lines::{Encoding, TextLines, decoded};
 use offerd_insight::sheet::rows::{CsvFault, CsvRow, CsvRows};
 use offerd_model::{SuppressionDigest, SuppressionKind};
-use offerd_partners::is_key;
+use offerd_partners::{KEY_CHARS, is_key};
 
 /// Bad lines reported one by one; further ones are only counted.
 const MOST_TOLD: u64 = 20;
@@ -76,8 +76,7 @@ pub async fn run(settings: &Settings, command: SuppressionsCommand) -> Result<()
         SuppressionsCommand::Add(add) => {
             // Checked before the store is opened and the file read.
             if !is_key(&add.name) {
-                let wanted = "must be lower-case letters, digits, `-` and `_`";
-                return Err(format!("the list's name {wanted}, got `{}`", add.name).into());
+                return Err(format!("the list's name must be {KEY_CHARS}, got `{}`", add.name).into());
             }
             let input = InputFile::open(&add.file)?;
             CommandError::unless(add.send(&AdminClient::find_to_change(settings).await?, input).await? == 0)?;

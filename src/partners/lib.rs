@@ -51,7 +51,7 @@ pub use facts::Facts;
 pub use fingerprint::Fingerprint;
 pub use identity::PartnerIdentity;
 pub use limits::{Exclusive, Limits};
-pub use offerd_base::declaration::is_key;
+pub use offerd_base::declaration::{KEY_CHARS, is_key};
 pub use partner::{Seat, SeatTemplate, displaced, drawn};
 pub use quote::{Quote, QuoteTerms};
 pub use template::Template;

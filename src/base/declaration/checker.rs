@@ -37,7 +37,7 @@ impl<'s> Checker<'s> {
         let Some(declared) = value.filter(|_| faults.is_empty()) else { return Err(faults) };
         let mut check = Self::new(source);
         if !is_key(name) {
-            check.at("", "must be named by lower-case letters, digits, `-` and `_`, and end in `.toml`");
+            check.at("", format!("must be named by {KEY_CHARS}, and end in `.toml`"));
         }
         Ok((declared, check))
     }
@@ -121,7 +121,7 @@ impl<'s> Checker<'s> {
     /// Requires a name that is valid in file names, metrics and paths.
     pub fn key(&mut self, key: &str, name: &str) {
         if !is_key(name) {
-            self.at(key, format!("must be lower-case letters, digits, `-` and `_`, got `{name}`"));
+            self.at(key, format!("must be {KEY_CHARS}, got `{name}`"));
         }
     }
 
@@ -194,6 +194,9 @@ impl<'s> Checker<'s> {
         path
     }
 }
+
+/// The characters of a [key](is_key).
+pub const KEY_CHARS: &str = "lower-case letters, digits, `-` and `_`, a letter first";
 
 /// Whether a name is valid in file names, metrics and paths.
 pub fn is_key(name: &str) -> bool {

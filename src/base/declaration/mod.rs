@@ -12,7 +12,7 @@ mod source;
 mod table;
 
 pub use checked::{ValueFaults, checked, count, figure, if_any, outside, span, unless};
-pub use checker::{Checker, is_key};
+pub use checker::{Checker, KEY_CHARS, is_key};
 pub use diff::DeclarationsDiff;
 pub use directory::{declared_in, files_in, text_of};
 pub use duration::HumanDuration;

@@ -4,6 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 
 use crate::cli::prelude::*;
+use offerd_partners::{KEY_CHARS, is_key};
 
 /// A partner whose offers are computed from its file.
 const CATALOG: &str = include_str!("new_catalog.toml");
@@ -14,7 +15,7 @@ const HTTP: &str = include_str!("new_http.toml");
 /// `partners new`.
 #[derive(Debug, Args)]
 pub struct NewPartner {
-    /// Key of the partner, the name of its file: letters, digits and `_`
+    /// Key of the partner, the name of its file: lower-case letters, digits, `-` and `_`
     #[arg(value_name = "KEY", value_parser = key)]
     key: String,
     /// Ask it over HTTP; without this, its offers stand in the file
@@ -43,13 +44,13 @@ pub fn write(settings: &Settings, new: &NewPartner) -> Result<(), String> {
 
 impl NewPartner {
     fn text(&self, uuid: Uuid) -> String {
-        let words = self.key.split('_').filter(|word| !word.is_empty());
-        let name: Vec<String> = words.map(|word| word[..1].to_uppercase() + &word[1..]).collect();
-        let host = format!("{}.example", self.key.replace('_', "-"));
+        let words: Vec<&str> = self.key.split(['-', '_']).filter(|word| !word.is_empty()).collect();
+        let name: Vec<String> = words.iter().map(|word| word[..1].to_uppercase() + &word[1..]).collect();
+        let host = format!("{}.example", words.join("-"));
         let number = 100_000 + uuid.as_u128() % 900_000;
         let template = if self.http { HTTP } else { CATALOG };
         let values = [
-            ("<ENVIRONMENT>", self.key.to_uppercase()),
+            ("<ENVIRONMENT>", self.key.to_uppercase().replace('-', "_")),
             ("<UUID>", uuid.to_string()),
             ("<NAME>", name.join(" ")),
             ("<HOST>", host),
@@ -61,13 +62,7 @@ impl NewPartner {
 }
 
 fn key(text: &str) -> Result<String, String> {
-    let fits = text.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
-    match fits && text.starts_with(|letter: char| letter.is_ascii_lowercase()) && text.len() <= 64 {
-        true => Ok(text.to_owned()),
-        false => {
-            Err("must begin with a small letter, and have at most 64 letters, digits and `_`".to_owned())
-        }
-    }
+    if is_key(text) { Ok(text.to_owned()) } else { Err(format!("must be {KEY_CHARS}")) }
 }
 
 #[cfg(test)]
@@ -77,18 +72,20 @@ mod tests {
 
     #[test]
     fn a_new_file_is_a_partner_that_is_asked_for_loans() {
-        for http in [false, true] {
-            let new = NewPartner { key: key("blue_bank").unwrap(), http };
+        for (name, http) in [("blue_bank", false), ("blue-bank", true), ("blue_bank", true)] {
+            let new = NewPartner { key: key(name).unwrap(), http };
             let text = new.text(Uuid::new_v4());
-            let book = Book::from_texts([("blue_bank.toml".into(), text.clone())]);
+            let book = Book::from_texts([(format!("{name}.toml").into(), text.clone())]);
             let book = book.unwrap_or_else(|faults| panic!("{faults:?}: {text}"));
             let seat = &book.seats()[0];
             assert_eq!((seat.identity.partner.name.as_str(), seat.http.is_some()), ("Blue Bank", http));
             assert!(text.contains("https://blue-bank.example/") && !text.contains('<'), "{text}");
             assert!(!http || text.contains(r#"{ env = "BLUE_BANK_API_KEY" }"#), "{text}");
         }
-        for bad in ["", "_x", "Blue", "../x", "a.b", &"a".repeat(65)] {
-            assert!(key(bad).is_err(), "{bad}");
+        for name in ["", "_x", "-x", "1st", "Blue", "bLUE", "../x", "a.b", "b2", "blue-bank_2"] {
+            let text = NewPartner { key: "blue".to_owned(), http: false }.text(Uuid::new_v4());
+            let is_read = Book::from_texts([(format!("{name}.toml").into(), text)]).is_ok();
+            assert_eq!(key(name).is_ok(), is_read, "{name}: `new` and `check` take the same keys");
         }
     }
 }

@@ -174,7 +174,7 @@ conversion_probability = 1.0
         assert_eq!(
             load("exclusive = 'No Group'", bad).unwrap_err(),
             [
-                "lender.toml:10: `products.other.exclusive` must be lower-case letters, digits, `-` and `_`, got `No Group`",
+                "lender.toml:10: `products.other.exclusive` must be lower-case letters, digits, `-` and `_`, a letter first, got `No Group`",
                 "lender.toml:12: `products.other.limits.per_minute` must be at least 1; `paused = true` \
                     pauses the partner",
                 "lender.toml:13: `products.other.limits.per_day` must be at least 1; `paused = true` pauses \

@@ -19,7 +19,7 @@ use super::http::HttpSource;
 use super::identity::PartnerIdentity;
 use super::partner::{Seat, SeatTemplate};
 use super::template::Template;
-use offerd_base::declaration::{Fault, Source, TableReading, is_key};
+use offerd_base::declaration::{Fault, KEY_CHARS, Source, TableReading, is_key};
 use offerd_model::{Originator, OriginatorImage, Partner, ProductType};
 
 /// Maximum number of offers of a seat; each term counts.
@@ -40,8 +40,7 @@ pub struct CheckedPartner {
 pub fn seats(key: &str, source: &Source) -> CheckedPartner {
     let mut check = PartnerFileChecker::new(source);
     if !is_key(key) {
-        let wanted = "the file's name must be lower-case letters, digits, `-` and `_`";
-        check.at("", format!("{wanted}, got `{key}`"));
+        check.at("", format!("the file's name must be {KEY_CHARS}, got `{key}`"));
     }
     let TableReading { value, faults: unread, implied } =
         offerd_base::declaration::read::<DeclaredPartner>(source);

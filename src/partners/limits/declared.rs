@@ -6,7 +6,7 @@ use chrono::{DateTime, Datelike, Days, Months, NaiveDate, Weekday};
 use chrono_tz::Tz;
 
 use super::WeekWindow;
-use offerd_base::declaration::{ValueFaults, if_any, is_key};
+use offerd_base::declaration::{KEY_CHARS, ValueFaults, if_any, is_key};
 use offerd_base::table;
 
 table! {
@@ -189,9 +189,7 @@ pub fn exclusive(value: toml::Value) -> Result<Option<Exclusive>, ValueFaults> {
     match value {
         toml::Value::Boolean(alone) => Ok(alone.then_some(Exclusive::Product)),
         toml::Value::String(group) if is_key(&group) => Ok(Some(Exclusive::Group(group))),
-        toml::Value::String(group) => {
-            Err(vec![format!("must be lower-case letters, digits, `-` and `_`, got `{group}`")])
-        }
+        toml::Value::String(group) => Err(vec![format!("must be {KEY_CHARS}, got `{group}`")]),
         _ => Err(vec!["must be `true`, `false` or the name of a group".to_owned()]),
     }
 }

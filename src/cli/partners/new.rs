@@ -82,10 +82,38 @@ mod tests {
             assert!(text.contains("https://blue-bank.example/") && !text.contains('<'), "{text}");
             assert!(!http || text.contains(r#"{ env = "BLUE_BANK_API_KEY" }"#), "{text}");
         }
-        for name in ["", "_x", "-x", "1st", "Blue", "bLUE", "../x", "a.b", "b2", "blue-bank_2"] {
+    }
+
+    #[test]
+    fn each_key_in_a_comment_of_a_new_file_may_be_taken_in() {
+        let is_key = |line: &str| line.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '));
+        for (http, keys) in [
+            (false, &["supports_personalized_offers", "firmness"][..]),
+            (true, &["supports_personalized_offers", "wire", "declined", "reasons", "sandbox_url"]),
+        ] {
+            let text = NewPartner { key: "blue".to_owned(), http }.text(Uuid::new_v4());
+            let taken_in = |line: &str| match line.strip_prefix("# ") {
+                Some(line) if line.starts_with('[') || is_key(line) => line.to_owned(),
+                _ => line.to_owned(),
+            };
+            let whole: Vec<String> = text.lines().map(taken_in).collect();
+            for key in keys {
+                assert!(whole.iter().any(|line| line.starts_with(&format!("{key} = "))), "{key}: {whole:#?}");
+            }
+            // A secret must be set.
+            let text = whole.join("\n").replace("BLUE_API_KEY", "PATH");
+            let book = Book::from_texts([("blue.toml".into(), text)]);
+            assert!(book.is_ok(), "{:?}: {whole:#?}", book.err());
+        }
+    }
+
+    #[test]
+    fn new_and_check_take_the_same_keys() {
+        for name in ["", "_x", "-x", "1st", "Blue", "bLUE", "a.b", "b2", "blue-bank_2"] {
             let text = NewPartner { key: "blue".to_owned(), http: false }.text(Uuid::new_v4());
             let is_read = Book::from_texts([(format!("{name}.toml").into(), text)]).is_ok();
-            assert_eq!(key(name).is_ok(), is_read, "{name}: `new` and `check` take the same keys");
+            assert_eq!(key(name).is_ok(), is_read, "{name}");
         }
+        assert!(key("../x").is_err());
     }
 }

@@ -374,7 +374,7 @@ async fn second_look_is_told() {
     let explained = self::explained(&daemon, uuid(&table, "uuid"));
     let capped = seat(&explained, "capped");
     assert_eq!((&capped["why"], &capped["askedAt"]), (&json!("per_day"), &Value::Null));
-    assert_eq!(capped["refusals"][0]["found"], "the cap was reached");
+    assert_eq!(capped["refusals"][0]["found"], "as many as its cap");
 }
 
 #[tokio::test]

@@ -94,7 +94,7 @@ async fn who_is_on_a_list_of_a_partner_is_not_asked_about_until_the_list_goes() 
     let told = explained(&daemon, &suppressed);
     assert_eq!(seat(&told, "careful")["why"], "suppressed");
     let told_in_words = said(&daemon.command(&["explain", &suppressed]));
-    let wanted = "not asked: a person on none of its suppression lists, found one who is on one";
+    let wanted = "not asked: a person on none of its suppression lists, found one on such a list";
     assert!(told_in_words.contains(wanted), "{told_in_words}");
     assert_eq!(seat(&told, "open")["why"], "offers");
     let url = format!("{}/leads/{suppressed}/explanation", daemon.api);

@@ -96,38 +96,38 @@ reasons! {
         "not paused", "paused by an operator";
     /// The seat is outside its schedule.
     Schedule "schedule" Schedule "outside its schedule",
-        "hours of its schedule", "closed then";
+        "hours of its schedule", "closed hours";
     /// The seat is at its cap of asks per minute.
     PerMinute "per_minute" Limit "at its cap of the minute",
-        "fewer asks in the minute than its cap", "the cap was reached";
+        "fewer asks in the minute than its cap", "as many as its cap";
     /// The seat is at its cap of asks per day.
     PerDay "per_day" Limit "at its cap of the day",
-        "fewer asks in the day than its cap", "the cap was reached";
+        "fewer asks in the day than its cap", "as many as its cap";
     /// The seat is at its daily payout budget.
     Budget "budget" Limit "at its budget of the day",
-        "payouts of the day below its budget", "the budget was reached";
+        "payouts of the day below its budget", "payouts at its budget";
     /// An exclusive partner took the lead.
     Exclusive "exclusive" Limit "left to an exclusive partner",
         "no exclusive partner that takes the lead", "another one";
     /// The seat is at its cap of asks per week.
     PerWeek "per_week" Limit "at its cap of the week",
-        "fewer asks in the week than its cap", "the cap was reached";
+        "fewer asks in the week than its cap", "as many as its cap";
     /// The seat is at its cap of asks per month.
     PerMonth "per_month" Limit "at its cap of the month",
-        "fewer asks in the month than its cap", "the cap was reached";
+        "fewer asks in the month than its cap", "as many as its cap";
     /// The day is before the seat's first or after its last.
     Dates "dates" Schedule "before its first day or after its last",
         "a day between its first and its last", "another day";
     /// The lead is not in the seat's share.
     Share "share" Limit "the lead is not in its share",
-        "a lead in its share", "not in it";
+        "a lead in its share", "one outside it";
     /// The person is on one of the seat's suppression lists. The class `Limit`, shared with caps and shares,
     /// reveals least to a client.
     Suppressed "suppressed" Limit "left out because of its suppression lists",
-        "a person on none of its suppression lists", "one who is on one";
+        "a person on none of its suppression lists", "one on such a list";
     /// A suppression list that the seat names is missing.
     ListMissing "list_missing" Limit "left out because one of its suppression lists is missing",
-        "every suppression list of its file", "one that was missing";
+        "every suppression list of its file", "one missing";
     /// The lead's experiment variant leaves the seat out.
     Experiment "experiment" Limit "left out by an experiment",
         "a variant that asks it", "an experiment";
@@ -237,6 +237,15 @@ mod tests {
     fn a_reason_is_written_as_its_word() {
         for reason in [Reason::BadRequest, Reason::NoRoom, Reason::Offers, Reason::PerMinute] {
             assert_eq!(serde_json::to_value(reason).unwrap(), reason.word());
+        }
+    }
+
+    /// An explanation puts it after "found".
+    #[test]
+    fn what_a_denial_found_is_no_sentence() {
+        for (wanted, found) in Denied::ALL.iter().map(|denied| denied.told()) {
+            let is_sentence = [" is ", " was ", "not "].iter().any(|word| found.contains(word));
+            assert!(!is_sentence, "{wanted}, found {found}");
         }
     }
 

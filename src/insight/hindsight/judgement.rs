@@ -62,6 +62,9 @@ pub struct OfferJudgement {
 /// What a paused seat lacks; stands as `wanted` in objections and denials.
 pub const NOT_PAUSED: &str = Denied::Paused.told().0;
 
+/// What a seat found that wanted a place at the rate table.
+pub const NO_PLACE: &str = "none: the limit of partners per lead was reached";
+
 /// A single objection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -125,7 +128,7 @@ fn seat(book: &Book, facts: &Facts, most: usize, objections: &mut [Vec<Eligibili
         let taker = asked.iter().find(|other| other.seat.takes_from(&fit.seat));
         let taker = taker.map_or("another one", |taker| &taker.seat.identity.key);
         let (wanted, found) = match by {
-            None => ("a place at the rate table", "the limit of partners per lead is reached"),
+            None => ("a place at the rate table", NO_PLACE),
             Some(_) => ("no exclusive partner that takes the lead", taker),
         };
         objections[fit.position].push(EligibilityObjection::new(wanted, found));
@@ -150,19 +153,21 @@ fn objections_to(
     }));
     if at.is_some() && facts.uuid.is_some_and(|lead| !seat.is_in_share(lead)) {
         let share = seat.limits.share.unwrap_or(1.0);
-        objections.push(EligibilityObjection::new(format!("a lead in its share of {share}"), "not in it"));
+        objections
+            .push(EligibilityObjection::new(format!("a lead in its share of {share}"), "one outside it"));
     }
     if let Some(at) = at.filter(|at| !seat.limits.open_at(*at)) {
         let opens = seat.limits.next_change(at);
-        let opens = opens.map(|opens| format!("closed until {}", opens.format("%Y-%m-%d %H:%M UTC")));
+        let opens = opens.map(|opens| format!("closed hours until {}", opens.format("%Y-%m-%d %H:%M UTC")));
         let wanted = format!("hours of its schedule in {}", seat.limits.time_zone);
-        objections.push(EligibilityObjection::new(wanted, opens.unwrap_or_else(|| "closed".to_owned())));
+        objections
+            .push(EligibilityObjection::new(wanted, opens.unwrap_or_else(|| "closed hours".to_owned())));
     }
     objections.extend(counted(seat));
     if wanted {
         let unmet = refusals(&seat.rule, facts);
         if unmet.is_empty() && seat.fits_nothing(facts) {
-            objections.push(EligibilityObjection::new("an offer of its file that fits the lead", "none is"));
+            objections.push(EligibilityObjection::new("an offer of its file that fits the lead", "none"));
         }
         objections.extend(unmet);
     } else {
@@ -205,7 +210,7 @@ impl OfferJudgement {
         let has_no_band = matches!(quote, Some(None));
         if has_no_band {
             let wanted = "a band of terms for this rating, amount and term";
-            refusals.push(EligibilityObjection::new(wanted, "none fits"));
+            refusals.push(EligibilityObjection::new(wanted, "none"));
         }
         let quote = quote.flatten();
         let (apr, payment) = quote.as_ref().map(|quote| costs(&quote.terms)).unwrap_or_default();
@@ -235,4 +240,45 @@ fn refusals(rule: &EligibilityRule, facts: &Facts) -> Vec<EligibilityObjection> 
             found: condition.found(facts),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeZone as _;
+
+    use super::*;
+    use crate::partner_files::{PartnerFile, far_lender, partner};
+    use offerd_model::{CreditBands, Lead};
+
+    /// A partner, and what an explanation says after "found".
+    #[test]
+    fn what_was_found_is_a_thing() {
+        let lead = r#"{"productTypes":["loan"],"loanInformation":{"loanAmount":5000},
+            "creditInformation":{"providedCreditRating":"good"}}"#;
+        let (lead, now) =
+            (Lead::read(lead.as_bytes()).unwrap(), Utc.timestamp_opt(1_800_000_000, 0).unwrap());
+        let mut facts = Facts::new(&lead, now, CreditBands::Current);
+        facts.uuid = Some(uuid::Uuid::nil());
+        let far = far_lender("far", "https://far.example/", "");
+        let without_fit =
+            far.replaced("terms = [24, 36]", "terms = [24, 36]\neligibility = { age = { min = 99 } }");
+        let limits = |limits: &str| partner("bank").loan(&format!("limits = {{ {limits} }}"));
+        let cases: [(PartnerFile, &str); 4] = [
+            (without_fit, "none"),
+            (
+                partner("bank").loan("").replaced("{ rate = 7.0 }", "{ ratings = ['poor'], rate = 7.0 }"),
+                "none",
+            ),
+            (limits("share = 0.000001"), "one outside it"),
+            (limits("schedule = [{ days = ['sun'], from = '01:00', to = '02:00' }]"), "closed hours until "),
+        ];
+        for (file, wanted) in cases {
+            let text = file.text();
+            let book = Book::from_texts([("bank.toml".into(), text.clone())]);
+            let judged = judge(&book.unwrap(), &facts, Some(now), 9, &|_| None);
+            let offers = judged[0].offers.iter().flat_map(|offer| &offer.refusals);
+            let found: Vec<&str> = judged[0].refusals.iter().chain(offers).map(|one| &*one.found).collect();
+            assert!(found.iter().any(|one| one.starts_with(wanted)), "{wanted}: {found:?}: {text}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 
 use super::standing::{self, Standing};
 use super::{OfferExplanation, OfferReason, SeatExplanation};
-use crate::hindsight::judgement::{EligibilityObjection, OfferJudgement, SeatJudgement, judge};
+use crate::hindsight::judgement::{EligibilityObjection, NO_PLACE, OfferJudgement, SeatJudgement, judge};
 use offerd_engine::rate_table::progress::SeatPhase;
 use offerd_engine::rate_table::reason::{Denied, Reason};
 use offerd_engine::rate_table::record::{Ask, Asks, LateEventKind, SeatAnswer};
@@ -151,7 +151,7 @@ impl<'a> KnownTable<'a> {
                 let variant = variant.map_or_else(|| "an experiment".to_owned(), Treatment::label);
                 return EligibilityObjection::new("a variant that asks it", variant);
             }
-            None => ("a place at the rate table", "the limit of partners per lead was reached"),
+            None => ("a place at the rate table", NO_PLACE),
             Some(denied @ Denied::Exclusive) => {
                 let (wanted, another) = denied.told();
                 (wanted, self.exclusive(seat.product_type).unwrap_or(another))

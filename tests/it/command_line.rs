@@ -486,7 +486,7 @@ async fn what_is_done_to_a_stopped_daemons_store_is_audited_as_what_a_running_on
         let told = stderr(&output);
         assert!(output.status.success() && told.contains(&format!("action=\"{action}\"")), "{told}");
         assert_eq!(who(&told), by_the_daemon);
-        stdout(&output)
+        told
     };
     audited(&create, "token.create");
     let listed = stdout(&stopped.plan.command(&["token", "list", "--json"]).output().unwrap());
@@ -494,7 +494,16 @@ async fn what_is_done_to_a_stopped_daemons_store_is_audited_as_what_a_running_on
     audited(&["token", "revoke", listed[0]["id"].as_str().unwrap()], "token.revoke");
     audited(&["partners", "pause", "prompt_0"], "partner.pause");
     audited(&["partners", "resume", "prompt_0"], "partner.resume");
-    audited(&["backup", "a.backup"], "backup.take");
+    for (arguments, action, text) in [
+        (&["backup", "a.backup"][..], "backup.take", "backup of the whole store taken"),
+        (&["restore", "a.backup", "--into", "restored"], "backup.restore", "store restored from a backup"),
+        (&["store", "salvage", "--into", "salvaged"], "store.salvage", "store salvaged"),
+        (&["export", "an.ndjson"], "store.export", "store exported"),
+    ] {
+        let told = audited(arguments, action);
+        assert!(told.contains(text), "{told}");
+        assert_eq!(told.contains("backup of the whole store"), action == "backup.take", "{told}");
+    }
 }
 
 #[test]

@@ -84,14 +84,7 @@ async fn strangers(
         Holder::Company(name) => Some(name),
         Holder::Partner(_) => None,
     });
-    let companies = companies.collect();
-    [
-        settings.offer_pages.without_token(&companies),
-        subscriptions.without_token(&companies),
-        experiments.without_token(&companies),
-        settings.ranking.without_token(&companies),
-    ]
-    .concat()
+    daemon::without_token(settings, subscriptions, experiments, &companies.collect())
 }
 
 /// Size of the partner files.

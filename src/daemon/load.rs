@@ -1,5 +1,6 @@
 //! Reads and checks settings, partner files and the list of cars, and reports all faults at once.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::prelude::*;
@@ -49,6 +50,23 @@ pub fn load(config: Option<&Path>) -> Result<Loaded, Vec<Fault>> {
         }
         _ => Err(faults),
     }
+}
+
+/// Names of companies in settings, subscriptions and experiments that are not among the `holders` of tokens, a
+/// sentence each.
+pub fn without_token(
+    settings: &Settings,
+    subscriptions: &Subscriptions,
+    experiments: &Experiments,
+    holders: &BTreeSet<String>,
+) -> Vec<String> {
+    [
+        settings.offer_pages.without_token(holders),
+        settings.ranking.without_token(holders),
+        subscriptions.without_token(holders),
+        experiments.without_token(holders),
+    ]
+    .concat()
 }
 
 /// Reads the reference list of cars.

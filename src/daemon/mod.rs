@@ -22,7 +22,9 @@ use tokio::runtime::Builder;
 
 pub use self::descriptors::Descriptors;
 use self::guard::{CLOSING, WatchdogHandle};
-pub use self::load::{Loaded, certificate_days, database_fault, load, master_key_fault, wrong_master_key};
+pub use self::load::{
+    Loaded, certificate_days, database_fault, load, master_key_fault, without_token, wrong_master_key,
+};
 use self::opened::{BoundListeners, open};
 use self::prelude::*;
 use self::signals::Signals;

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use sd_notify::NotifyState;
 
-use super::load::{Loaded, load, note_certificates, placed};
+use super::load::{Loaded, load, note_certificates, placed, without_token};
 use super::notify;
 use super::prelude::*;
 use offerd_admin::reload_report::{BookFigures, ReloadOutcome, Report};
@@ -97,10 +97,7 @@ impl Reloading {
             remarks: [
                 book.without_seats().map(str::to_owned).into_iter().collect(),
                 book.remarks.iter().map(ToString::to_string).collect(),
-                later.offer_pages.without_token(&holders),
-                later.ranking.without_token(&holders),
-                subscriptions.without_token(&holders),
-                experiments.without_token(&holders),
+                without_token(&later, &subscriptions, &experiments, &holders),
                 self.engine.missing_lists(&book),
             ]
             .concat(),

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::following;
 use super::guard::{DaemonStage, WatchdogHandle};
-use super::load::note_certificates;
+use super::load::{note_certificates, without_token};
 use super::opened::BoundListeners;
 use super::prelude::*;
 use super::reload::{Reloading, note_book};
@@ -111,6 +111,10 @@ impl Started {
         let postbacks = PostbackKeeper::start(store.clone(), subscribed, queueing(&app))?;
         let public = Public::serve([api, integrations], &threads, app, &reception);
         welcome(&settings, (&store, &tokens), &run_file, sign_in).await?;
+        // The first tokens are there now.
+        let (experiments, holders) = (&engine.configuration().experiments, tokens.holders());
+        let remarks = without_token(&settings, &pushed.borrow(), experiments, &holders);
+        remarks.iter().for_each(|remark| warn!("{remark}"));
 
         tell_ready(&health, &store, &run_file);
         let reloading =
@@ -331,8 +335,6 @@ async fn subscribed(
 ) -> Result<(watch::Sender<Arc<Subscriptions>>, watch::Receiver<Arc<Subscriptions>>), Fatal> {
     let begun = postbacks::begin(store, &subscriptions).await;
     begun.map_err(|failure| format!("could not store the start position of postbacks: {failure}"))?;
-    let holders = Tokens::of(store.clone()).holders();
-    subscriptions.without_token(&holders).iter().for_each(|remark| warn!("{remark}"));
     Ok(watch::channel(Arc::new(subscriptions)))
 }
 
@@ -361,7 +363,7 @@ fn keep_alerts(
     Ok((board, running))
 }
 
-/// Creates first tokens for a new store, and warns about branding and ranking for companies without one.
+/// Creates first tokens for a new store.
 async fn welcome(
     settings: &Settings,
     (store, tokens): (&Store, &Tokens),
@@ -391,9 +393,6 @@ async fn welcome(
     } else if let Some(sign_in) = &sign_in {
         bootstrap::show_secret(run_file, sign_in);
     }
-    let holders = tokens.holders();
-    let remarks = [settings.offer_pages.without_token(&holders), settings.ranking.without_token(&holders)];
-    remarks.iter().flatten().for_each(|remark| warn!("{remark}"));
     Ok(())
 }
 
@@ -444,15 +443,12 @@ fn engine(
     let told = |faults: Vec<Fault>| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
     let clients = PartnerClients::new(settings.wire).opened(&book).map_err(told)?;
     let key_file = suppression_key_file(settings.store.suppression_key_file.as_deref(), &settings.store.path);
-    let holders = Tokens::of(records.store.clone()).holders();
     let rankings = Rankings::of(records.clone(), settings.ranking.clone()).map_err(|why| why.to_string())?;
     let suppressions = Suppressions::of(&records.store, key_file);
     let ids = &records.templates.ids;
     let config = Configuration::new(Arc::new(book), clients, settings.into(), experiments, ids);
     let mut engine = MatchingEngine::new(records.store.clock(), records, config, base_url, suppressions);
-    let Configuration { book, experiments, .. } = &*engine.configuration();
-    let remarks = [engine.missing_lists(book), experiments.without_token(&holders)];
-    remarks.iter().flatten().for_each(|remark| warn!("{remark}"));
+    engine.missing_lists(&engine.book()).iter().for_each(|remark| warn!("{remark}"));
     engine.rankings = Some(rankings);
     engine.callbacks = Callbacks::at(&called_back_at);
     engine.kept = KeptTables::with_capacity(settings.limits.shown_bytes);

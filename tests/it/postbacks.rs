@@ -104,6 +104,22 @@ async fn events_are_told_in_order_as_the_feed_has_them_and_signed() {
     }
 }
 
+#[tokio::test]
+async fn a_first_start_misses_no_token_of_the_company_that_it_creates() {
+    let far = taker().await;
+    let of = |company: &str| webhook(&far, "").replace("Live", company);
+    let plan = plan(&[("own", of("Sandbox")), ("strange", of("Nobody"))]);
+    let experiments = plan.directory().join("config/experiments");
+    std::fs::create_dir_all(&experiments).unwrap();
+    let rule = "companies = ['Sandbox', 'Nobody']\n\
+                [[variants]]\nname = 'alone'\npercent = 50\nwithout_partners = ['bank']\n";
+    std::fs::write(experiments.join("share.toml"), rule).unwrap();
+    let daemon = plan.start().await;
+    let log = daemon.log();
+    let missed = |company: &str| log.matches(&format!("names `{company}`, which has no token")).count();
+    assert_eq!((missed("Sandbox"), missed("Nobody")), (0, 2), "{log}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_fails_is_sent_again_under_its_id_and_holds_back_its_own_lead_only() {
     let failures = Arc::new(Mutex::new(BTreeMap::<String, usize>::new()));

@@ -142,7 +142,7 @@ table! {
         /// Key of the offer within the partner, stable over time.
         key: String,
         /// Product sub-type; required except for `insurance` and `other`, which default to `uncategorized`.
-        sub_type: Option<ProductSubType>,
+        sub_type: Option<ProductSubType> = if_any(sub_type) => optional,
         /// URL that a click leads to; `{clickId}`, `{leadUuid}` and a leading `{baseUrl}` are filled in.
         landing_url: String,
         /// What the company that sent the lead earns.
@@ -248,7 +248,7 @@ table! {
         /// Key that these offers share within the partner, distinct from the catalog's; `own` when absent.
         key: String => or("own".to_owned()),
         /// Product sub-type, unless the answer has one.
-        sub_type: Option<ProductSubType>,
+        sub_type: Option<ProductSubType> = if_any(sub_type) => optional,
         /// URL that a click leads to, unless the answer has one; placeholders as in a catalog offer.
         landing_url: Option<String>,
         /// What the company that sent the lead earns; an answered `payout` replaces its amount.
@@ -315,6 +315,15 @@ pub(super) fn wait(HumanDuration(time): HumanDuration) -> Result<Duration, Value
     const LONGEST: Duration = Duration::from_secs(3600);
     let fault = || vec![format!("must be more than 0s and at most {LONGEST:?}, got {time:?}")];
     (!time.is_zero() && time <= LONGEST).then_some(time).ok_or_else(fault)
+}
+
+/// A sub-type that a file may name. `unknown` only stands for values of other versions.
+fn sub_type(text: String) -> Result<ProductSubType, ValueFaults> {
+    let named = ProductSubType::ALL.iter().copied().filter(|one| *one != ProductSubType::Unknown);
+    named.clone().find(|one| one.as_str() == text).ok_or_else(|| {
+        let named: Vec<String> = named.map(|one| format!("`{one}`")).collect();
+        vec![format!("must be one of {}", named.join(", "))]
+    })
 }
 
 /// An offer's validity in milliseconds.

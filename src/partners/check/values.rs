@@ -297,6 +297,16 @@ bands = [{ rate = 8.9 }]
     }
 
     #[test]
+    fn a_sub_type_is_never_unknown() {
+        for (other, meant) in [("unknown", ""), ("persnal_loan", "; did you mean `personal_loan`?")] {
+            let found = faults("\"personal_loan\"", &format!("\"{other}\""));
+            let names = "`products.loan.offers[0].sub_type` must be one of `credit_card`, `secured_card`, ";
+            assert!(found.len() == 1 && found[0].contains(names) && found[0].ends_with(meant), "{found:?}");
+            assert!(!found[0].contains("`unknown`"), "{found:?}");
+        }
+    }
+
+    #[test]
     fn texts_that_are_shown_are_of_a_length_that_can_be_and_control_nothing() {
         assert!(faults("One.", r"One.\nAnd another.").is_empty());
         let name = |length: usize| faults("Lender", &"x".repeat(length));

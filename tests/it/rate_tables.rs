@@ -6,6 +6,7 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::kit::Daemon;
+use crate::kit::far_partners::explained;
 use crate::kit::partners::{partner, prompt_partners};
 
 const ARRAYS: [&str; 7] = [
@@ -167,6 +168,8 @@ async fn a_partner_that_fails_panics_or_stays_silent_hangs_nothing_and_adds_noth
     let offers = table["loanOffers"].as_array().unwrap();
     assert_eq!(offers.len(), 1);
     assert_eq!(offers[0]["originator"]["key"], "prompt");
+    let why = explained(&daemon, &table);
+    assert!(why.contains("simulated failure"), "{why}");
     assert_eq!(daemon.submit_blocking(LOAN).await.status, 200, "the daemon lives on");
 
     let url = format!("{}/metrics", daemon.admin);

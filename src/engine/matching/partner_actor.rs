@@ -23,6 +23,9 @@ use offerd_partners::{Quote, Seat};
 
 const TRIGGERED: &str = "as the client tag `sandbox` of the lead says";
 
+/// The cause of a failure that `simulate` draws.
+const SIMULATED: &str = "simulated failure";
+
 /// Asks one partner about one product type for one rate table. A panic drops the reply: an outcome too.
 pub struct PartnerActor;
 
@@ -114,10 +117,11 @@ impl RequestOffers {
         let is_late = fate.delay >= budget || failure == Some(FailureKind::Silence);
         sleep(if is_late { budget } else { fate.delay }).await;
         reply.send(match failure {
-            _ if is_late => Outcome::TimedOut,
-            None => answer,
+            Some(FailureKind::Silence) => Outcome::TimedOut.because(SIMULATED),
+            _ if is_late => Outcome::TimedOut.into(),
+            None => answer.into(),
             Some(FailureKind::Panic) => panic!("simulated panic of a partner"),
-            Some(_) => Outcome::Failed(AskFailure::Refused),
+            Some(FailureKind::Error) => Outcome::Failed(AskFailure::Refused).because(SIMULATED),
         });
     }
 }

@@ -521,3 +521,6 @@ mod tests {
         assert!(read(Some("text/xml"), deep.as_bytes(), |_| false).unwrap_err().contains("deeper"));
     }
 }
+
+#[cfg(test)]
+mod generated;

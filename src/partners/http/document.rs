@@ -1,17 +1,17 @@
 //! Parses the body of an answer: JSON as it is, XML as tables and texts, anything else as a text.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
-use memchr::memmem;
+use memchr::{memchr_iter, memmem};
 use minijinja::value::Value as Mapped;
 use roxmltree::{Document, Error, Node, ParsingOptions};
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::json_fault::{is_document, no_json, wrapped};
-use super::parsed::{NIL, NODES, Parsed, TEXT, TOO_MANY, is_nil};
+use super::parsed::{NIL, NODES, Parsed, TEXT, TOO_MANY, is_nil, table_of};
 
 /// Maximum number of attributes of one element. The parser compares each with all others.
 const ATTRIBUTES: usize = 1_000;
@@ -61,11 +61,7 @@ pub fn read(
     let document = match format(content_type, body) {
         Format::Nothing => Mapped::from(""),
         Format::Xml if is_page(trimmed) => return Err(PAGE.to_owned()),
-        Format::Xml => {
-            let is_html = media_type(content_type) == "text/html";
-            let read = Parsed::deserialize(xml(trimmed, is_html, named)?);
-            read.map_err(|error| error.to_string())?.0
-        }
+        Format::Xml => xml(trimmed, media_type(content_type) == "text/html", named)?,
         Format::Json => {
             let read = serde_json::from_str::<Parsed>(text).or_else(|error| {
                 let again = serde_json::from_str(&mended(text));
@@ -243,14 +239,18 @@ fn parses_in_time(text: &str) -> Result<(), String> {
         values.filter(|value| value.trim_ascii_start().starts_with(['"', '\''])).count()
     };
     let mut all = 0;
-    for tag in text.split('<').filter(|tag| !tag.starts_with('!')) {
+    // Each attribute has a `=`.
+    let may_be_many = memchr_iter(b'=', text.as_bytes()).count() > ATTRIBUTES;
+    let tags = may_be_many.then(|| text.split('<').filter(|tag| !tag.starts_with('!')));
+    for tag in tags.into_iter().flatten() {
         let found = attributes(tag);
         all += found;
         if found > ATTRIBUTES {
             return Err(format!("has an element with more than {ATTRIBUTES} attributes"));
         }
     }
-    let declared = text.match_indices("xmlns").map(|(at, _)| text[at..].split(['=', ' ', '>']).next());
+    let declared = memmem::find_iter(text.as_bytes(), "xmlns");
+    let declared = declared.map(|at| text[at..].split(['=', ' ', '>']).next());
     let (times, names) = (declared.clone().count(), declared.collect::<BTreeSet<_>>().len());
     let most = text.len().saturating_mul(NAMESPACE_PAIRS);
     if names > NAMESPACES && names.saturating_mul(names).saturating_mul(times) > most {
@@ -262,7 +262,7 @@ fn parses_in_time(text: &str) -> Result<(), String> {
     }
 }
 
-fn xml(text: &str, is_html: bool, named: impl Fn(&str) -> bool + Copy) -> Result<Value, String> {
+fn xml(text: &str, is_html: bool, named: impl Fn(&str) -> bool + Copy) -> Result<Mapped, String> {
     parses_in_time(text)?;
     let parsed = |allow_dtd| {
         let options = ParsingOptions { allow_dtd, nodes_limit: NODES, ..ParsingOptions::default() };
@@ -278,7 +278,10 @@ fn xml(text: &str, is_html: bool, named: impl Fn(&str) -> bool + Copy) -> Result
     if root.tag_name().name().eq_ignore_ascii_case("html") {
         return Err(PAGE.to_owned());
     }
-    element(root, DEPTH, named).ok_or_else(|| format!("nests deeper than {DEPTH} elements"))
+    let mut values = 0;
+    let read = element(root, DEPTH, named, &mut values);
+    let read = read.ok_or_else(|| format!("nests deeper than {DEPTH} elements"))?;
+    if values > NODES as usize { Err(TOO_MANY.to_owned()) } else { Ok(read) }
 }
 
 /// Why a text is no XML.
@@ -314,19 +317,26 @@ fn no_xml(error: &Error, text: &str, is_html: bool) -> String {
     }
 }
 
-/// An element: its text, or a table of its attributes, elements and text. An empty element is the empty text.
-fn element(node: Node<'_, '_>, depth: usize, named: impl Fn(&str) -> bool + Copy) -> Option<Value> {
+/// An element: its text, or a table of its attributes, elements and text, whose `values` it counts. An empty
+/// element is the empty text.
+fn element(
+    node: Node<'_, '_>,
+    depth: usize,
+    named: impl Fn(&str) -> bool + Copy,
+    values: &mut usize,
+) -> Option<Mapped> {
     let depth = depth.checked_sub(1)?;
-    let mut table = Map::new();
+    let (mut table, mut lists) = (BTreeMap::new(), BTreeMap::<&str, Vec<Mapped>>::new());
     for child in node.children().filter(Node::is_element) {
-        let value = element(child, depth, named)?;
-        match table.get_mut(child.tag_name().name()) {
-            Some(Value::Array(list)) => list.push(value),
-            Some(first) => *first = Value::Array(vec![first.take(), value]),
-            None => {
-                table.insert(child.tag_name().name().to_owned(), value);
-            }
+        let (name, value) = (child.tag_name().name(), element(child, depth, named, values)?);
+        match table.get_mut(name) {
+            Some(first) => lists.entry(name).or_insert_with(|| vec![mem::take(first)]).push(value),
+            None => drop(table.insert(name.to_owned(), value)),
         }
+    }
+    for (name, list) in lists {
+        *values += list.len();
+        table.insert(name.to_owned(), list.into());
     }
     let text = own_text(node);
     let text = text.trim();
@@ -349,7 +359,8 @@ fn element(node: Node<'_, '_>, depth: usize, named: impl Fn(&str) -> bool + Copy
     if !text.is_empty() {
         table.insert(TEXT.to_owned(), text.into());
     }
-    Some(Value::Object(table))
+    *values += table.len();
+    Some(table_of(table))
 }
 
 /// A value as it is sent or judged: of an element of XML with a text and attributes alone, the text; null where it is nil.

@@ -106,9 +106,14 @@ impl<'de> Visitor<'de> for ParsedVisitor<'_> {
             }
             table.insert(name, value);
         }
-        let is_text = table.contains_key(TEXT) || is_nil(table.get(NIL).and_then(Mapped::as_str));
-        Ok(if is_text { Mapped::from_object(TextElement(table)) } else { table.into() })
+        Ok(table_of(table))
     }
+}
+
+/// A table, or an element of XML with a text.
+pub(super) fn table_of(table: BTreeMap<String, Mapped>) -> Mapped {
+    let is_text = table.contains_key(TEXT) || is_nil(table.get(NIL).and_then(Mapped::as_str));
+    if is_text { Mapped::from_object(TextElement(table)) } else { table.into() }
 }
 
 /// Whether an element is nil, by its attribute `xsi:nil`.

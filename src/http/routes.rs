@@ -84,7 +84,10 @@ pub const API: &[ApiRoute] = api_routes! {
         }
     GET "/leads/{uuid}" Confidential All [leads::show, v1: v1::leads::show]
         "Returns a lead as it was sent, and its results."
-        "Leads" getLead { .answers::<LeadView>(200, "The lead.").unknown("Lead", "The company has no such lead.") }
+        "Leads" getLead {
+            .header(API_VERSION, "A version as for submits: shows steps that are not in the specification, such as `submitted`.")
+            .answers::<LeadView>(200, "The lead.").unknown("Lead", "The company has no such lead.")
+        }
     PATCH "/leads/{uuid}" Confidential CurrentOnly [leads::merge]
         "Merges the body into a lead: new values replace old ones, arrays are united as sets."
         "Leads" growLead {

@@ -168,7 +168,7 @@ impl<T: ToSchema> PartialSchema for FeedPage<T> {
         let next =
             "Where the next page is; always carries a `timestamp`, or in the newer form a `paginationToken`.";
         let token = "The `paginationToken` of `nextUrl`; always present in the newer form.";
-        let more = "Whether `nextUrl` has something now; otherwise retry in an hour.";
+        let more = "Whether `nextUrl` has something now; otherwise retry in an hour, or in five minutes in the newer form.";
         let plain = |kind, about| schema::of(kind).description(Some(about)).into();
         let object = schema::object([
             ("nextUrl", plain(Type::String, next), true),

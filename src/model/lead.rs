@@ -12,7 +12,7 @@ use super::sections::*;
 section! {
     /// A lead as clients submit it (specification: LeadCreateData). All fields are optional.
     Lead at lead as "LeadCreateData" {
-        /// The products that the lead asks for; none means all product types of the specification.
+        /// The products that the lead asks for; none means the seven up to `other`.
         product_types: Vec<ProductType> = "productTypes",
         /// The lead's id, chosen by the client.
         uuid: Uuid = "uuid",

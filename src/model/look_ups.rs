@@ -35,7 +35,7 @@ record! {
 
     /// A prefill: lead data that a returning person picks up again.
     PrefillResponse {
-        /// The products that the lead asks for; all of them if it names none.
+        /// The products that the lead asks for; the seven up to `other` if it names none.
         product_types: Vec<ProductType>,
         /// Reads the prefill, together with any token of the company.
         prefill_token: Uuid,

@@ -133,9 +133,9 @@ impl<'c> OperationDraft<'c> {
     pub fn newer_values(self) -> Self {
         self.header(
             API_VERSION,
-            "A version, a day such as `2025-04-01` or two numbers such as `1.106`: allows offers to have \
-                values of the enumerations named here that the specification lacks. Anything else is \
-                ignored.",
+            "The version that the client knows, as a day (`2025-04-01`) or two numbers (`1.106`): offers may \
+                then use values of enumerations that are not in the specification. Without it, such offers \
+                are left out. Anything else is ignored.",
         )
     }
 

@@ -28,7 +28,7 @@ const INPUT_ONLY: [&str; 2] = ["productTypes", "formCompleted"];
 /// Description of a parameter that narrows a list to one name.
 pub const THIS_ONE: &str = "Only this one, spelt as listed, in any case.";
 
-const FEED: &str = "Come back to `nextUrl` an hour later, or at once while `shouldContinuePolling` is true.\n\nWithout \
+const FEED: &str = "Come back to `nextUrl` an hour later (newer form: five minutes), or at once while `shouldContinuePolling` is true.\n\nWithout \
     `API-Version`, the hourly form: `timestamp` is required. With `API-Version: 2025-04-01`, the newer form: \
     `sinceTimestamp` or `paginationToken` is required.";
 
@@ -111,7 +111,7 @@ pub fn feed<P: Example + ToSchema + Serialize>(draft: OperationDraft<'_>) -> Ope
     let since = "Newer form: start of the first page, at least five minutes ago.";
     let until = "Newer form: end of the last page, exclusive.";
     let token = "Newer form: the next page, from `nextUrl`; other parameters are ignored.";
-    let faulty = "The time is missing, invalid, or less than an hour ago.";
+    let faulty = "The time is missing, invalid, or less than an hour (newer form: five minutes) ago.";
     draft
         .about(FEED)
         .query("timestamp", timestamp, moment())

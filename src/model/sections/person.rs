@@ -47,7 +47,7 @@ section! {
         drivers_license_number: String = "driversLicenseNumber" as personal,
         /// State that issued the driving licence.
         drivers_license_state: String = "driversLicenseState",
-        /// The person's IP address.
+        /// The person's IP address, checked as one; never filled in by the service.
         ip_address: IpAddress = "ipAddress" as personal,
         /// Whether the person is in active military service; not a veteran.
         active_military: bool = "activeMilitary",
@@ -247,7 +247,7 @@ section! {
 
     /// The person's browser session.
     LeadSessionInformation at lead.session_information = "sessionInformation" {
-        /// The IP address, as the client sent it.
+        /// The address from which the session came, as free text; never filled in by the service.
         ip_address: String = "ipAddress" as personal,
         /// The browser's user agent.
         user_agent: String = "userAgent",

@@ -262,13 +262,13 @@ mod tests {
         let far = far_lender("far", "https://far.example/", "");
         let without_fit =
             far.replaced("terms = [24, 36]", "terms = [24, 36]\neligibility = { age = { min = 99 } }");
+        // A band fits the rating, another the amount.
+        let bands = "{ ratings = ['poor'], rate = 7.0 }, \
+            { ratings = ['good'], amount = { min = 9000, max = 50000 }, rate = 7.0 }";
         let limits = |limits: &str| partner("bank").loan(&format!("limits = {{ {limits} }}"));
         let cases: [(PartnerFile, &str); 4] = [
             (without_fit, "none"),
-            (
-                partner("bank").loan("").replaced("{ rate = 7.0 }", "{ ratings = ['poor'], rate = 7.0 }"),
-                "none",
-            ),
+            (partner("bank").loan("").replaced("{ rate = 7.0 }", bands), "none"),
             (limits("share = 0.000001"), "one outside it"),
             (limits("schedule = [{ days = ['sun'], from = '01:00', to = '02:00' }]"), "closed hours until "),
         ];

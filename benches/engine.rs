@@ -154,7 +154,7 @@ fn answers() -> Answers {
         seats: fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
         book: book.fingerprint,
         treatments: Vec::new(),
-        kept_out: Vec::new(),
+        not_seated: Vec::new(),
     };
     let directory = tempfile::tempdir().expect("a directory for the store");
     let store = Store::open(StoreOptions::new(directory.path().join("store"))).expect("a store");
@@ -384,7 +384,7 @@ fn limits(criterion: &mut Criterion) {
                 seats: book.seats().iter().map(|seat| seat.text.fingerprint).collect(),
                 book: book.fingerprint,
                 treatments: Vec::new(),
-                kept_out: Vec::new(),
+                not_seated: Vec::new(),
             };
             commit.put(Tree::RateTables, head.uuid.as_bytes(), codec::encode(&head))
         });

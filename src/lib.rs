@@ -58,7 +58,7 @@
 //! | data key | encrypts the records of one lead; destroyed to erase the lead |
 //! | feed | the events of a company's leads, in order of arrival |
 //! | head | the first record of a rate table: the seats that are asked, those that are not, and why |
-//! | not seated, not called | kept from the table by a limit or a rule; seated, but its breaker is open (`kept_out`) |
+//! | not seated, not called | denied a place by a limit or a rule; seated, but its breaker is open (`kept_out`) |
 //! | postback | an event of a lead, pushed to its company |
 //! | quote | the part of an offer that depends on the lead |
 //! | reason | why a seat has offers at a table, or has none |

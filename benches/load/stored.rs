@@ -115,7 +115,7 @@ fn taken_in(
         seats: fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
         book: book.fingerprint,
         treatments: Vec::new(),
-        kept_out: Vec::new(),
+        not_seated: Vec::new(),
     };
     let identity =
         identity_of(store, &record).map(|identity| IdentityLookBack { identity, look_back_ms: 60_000 });

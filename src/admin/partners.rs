@@ -12,18 +12,18 @@ use offerd_model::ProductType;
 use offerd_store::pauses::{Pause, ResumeResult};
 use offerd_web::query;
 
-/// Lists seats worst first, then those that their breaker or a missing suppression list keeps out; otherwise in
-/// file order.
+/// Lists seats worst first, then those not asked because of their breaker or a missing suppression list;
+/// otherwise in file order.
 pub(super) async fn list(context: Context) -> Result<Reply> {
     let mut standings = context.app.engine.standings();
     standings.sort_by_key(|standing| Reverse(trouble(standing)));
     Reply::json(&standings)
 }
 
-/// How bad a seat's health is, and whether it is kept out.
+/// How bad a seat's health is, and whether it is not asked.
 fn trouble(standing: &SeatStanding) -> (u8, bool) {
-    let is_kept_out = matches!(standing.state, State::ListMissing | State::BreakerOpen);
-    (standing.health.health.badness(), is_kept_out)
+    let is_not_asked = matches!(standing.state, State::ListMissing | State::BreakerOpen);
+    (standing.health.health.badness(), is_not_asked)
 }
 
 /// Reads on a blocking thread, since there may be many tables.
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn those_that_are_kept_out_follow_the_unwell() {
+    fn those_that_are_not_asked_follow_the_unwell() {
         let standing = |state: &str, health: &str| -> SeatStanding {
             let told = json!({ "partner": "p", "productType": "loan", "state": state, "askedThisMinute": 0,
                 "askedToday": 0, "owedToday": 0.0, "health": { "health": health } });

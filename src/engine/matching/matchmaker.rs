@@ -460,7 +460,7 @@ fn head(record: &LeadRecord, seating: &Seating, time_limit: Duration, uuid: Uuid
         deadline: created_at + time_limit.as_millis() as i64,
         seats: seating.plan.fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
         book: seating.book,
-        kept_out: seating.kept_out(),
+        not_seated: seating.not_seated(),
         treatments: seating.treatments.clone(),
     }
 }

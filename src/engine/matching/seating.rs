@@ -7,7 +7,7 @@ use super::engine::MatchingEngine;
 use super::limiter::LimiterRound;
 use super::suppressions::Digests;
 use crate::rate_table::reason::Denied;
-use crate::rate_table::record::{ExcludedSeat, MAX_KEPT_OUT};
+use crate::rate_table::record::{MAX_NOT_SEATED, NotSeated};
 use crate::rate_table::seating::SeatingPlan;
 use crate::rate_table::treatment::{Treatment, leaving_out};
 use crate::records::reading;
@@ -48,8 +48,8 @@ impl Seating {
             .into_iter()
             .partition(|fit| leaving_out(&treatments, &fit.seat.known_as, wants_loans).is_some());
         let mut plan = SeatingPlan::new(fits, wants_loans, most, record.uuid, judge);
-        plan.kept_out.extend(left_out.into_iter().map(|fit| (fit, Some(Denied::Experiment))));
-        let cut = plan.kept_out.iter().filter(|(_, by)| by.is_none()).count();
+        plan.not_seated.extend(left_out.into_iter().map(|fit| (fit, Some(Denied::Experiment))));
+        let cut = plan.not_seated.iter().filter(|(_, by)| by.is_none()).count();
         if cut > 0 {
             counter!(SEATS_CUT).increment(cut as u64);
         }
@@ -57,8 +57,8 @@ impl Seating {
     }
 
     /// The seats without a place, as recorded.
-    pub fn kept_out(&self) -> Vec<ExcludedSeat> {
-        let kept_out = self.plan.kept_out.iter().take(MAX_KEPT_OUT);
-        kept_out.map(|(fit, by)| ExcludedSeat { seat: fit.seat.text.fingerprint, by: *by }).collect()
+    pub fn not_seated(&self) -> Vec<NotSeated> {
+        let not_seated = self.plan.not_seated.iter().take(MAX_NOT_SEATED);
+        not_seated.map(|(fit, by)| NotSeated { seat: fit.seat.text.fingerprint, by: *by }).collect()
     }
 }

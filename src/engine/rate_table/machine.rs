@@ -301,7 +301,7 @@ impl Machine {
         self.arrived.push((SeatAnswer { seat: seat as u16, at, outcome, cause }, self.seats[seat].ask));
     }
 
-    /// Starts second look. From now the limits of held seats apply; a seat they keep out has its outcome.
+    /// Starts second look. From now the limits of held seats apply; a seat they hold back has its outcome.
     fn begin_second_look(&mut self, at: i64, verdicts: Vec<(usize, Verdict)>) {
         self.asks.second_look_at = Some(at);
         self.asks_changed = true;
@@ -433,7 +433,7 @@ mod tests {
             seats: vec![Fingerprint([0; 16]); seats.len()],
             book: Fingerprint([0; 16]),
             treatments: Vec::new(),
-            kept_out: Vec::new(),
+            not_seated: Vec::new(),
         };
         Table::new(Arc::new(head), seats)
     }
@@ -449,14 +449,14 @@ mod tests {
             Self { table, kinds, asked: HashSet::new(), on_disk: Vec::new(), settled: 0, writes: 0 }
         }
 
-        /// Carries out the effects; `draw` decides which seats have no time or are kept out.
+        /// Carries out the effects; `draw` decides which seats have no time or are held back.
         fn drive(&mut self, draw: u8) {
             while let Some(effect) = self.table.poll(7) {
                 match effect {
                     Effect::Ask(seats) => seats.into_iter().for_each(|seat| self.ask(seat, draw)),
                     Effect::JudgeHeld(held) => {
-                        let is_kept_out = |seat: usize| (seat + usize::from(draw)).is_multiple_of(3);
-                        let verdict = |seat| match is_kept_out(seat) {
+                        let is_held_back = |seat: usize| (seat + usize::from(draw)).is_multiple_of(3);
+                        let verdict = |seat| match is_held_back(seat) {
                             true => Verdict::NotSeated(None),
                             false => Verdict::Asked,
                         };

@@ -221,7 +221,7 @@ impl Reason {
         answered || called || kept
     }
 
-    /// Whether the seat had a place at the table, as opposed to being kept out.
+    /// Whether the seat had a place at the table, as opposed to not being seated.
     pub fn was_seated(self) -> bool {
         self.was_asked()
             || matches!(self, Self::Held | Self::Gone | Self::NoTime | Self::NotNeeded | Self::NoSandbox)
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn whoever_had_time_to_answer_was_asked() {
         let answered = Reason::from(&Outcome::NoOffers(NoOfferReason::Declined));
-        let kept_out = Reason::from(Some(Denied::PerDay));
-        assert!(answered.was_asked() && !kept_out.was_asked() && !Reason::from(None).was_asked());
+        let not_seated = Reason::from(Some(Denied::PerDay));
+        assert!(answered.was_asked() && !not_seated.was_asked() && !Reason::from(None).was_asked());
     }
 }

@@ -38,8 +38,9 @@ pub struct TableHeader {
     pub seats: Vec<Fingerprint>,
     /// The fingerprint of the partner files in force.
     pub book: Fingerprint,
-    /// The seats that fit the lead but that limits kept out, at most [`MAX_KEPT_OUT`].
-    pub kept_out: Vec<ExcludedSeat>,
+    /// The seats that fit the lead but have no place, at most [`MAX_NOT_SEATED`].
+    #[serde(rename = "kept_out")]
+    pub not_seated: Vec<NotSeated>,
     /// The lead's variant of each experiment rule that ran when the table was made.
     pub treatments: Vec<Treatment>,
 }
@@ -53,10 +54,10 @@ impl TableHeader {
 
 /// A seat that fits the lead but has no place at the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExcludedSeat {
+pub struct NotSeated {
     /// The seat, by the fingerprint of its template.
     pub seat: Fingerprint,
-    /// What kept it out; `None` when the table was full.
+    /// What denied it a place; `None` when the table was full.
     pub by: Option<Denied>,
 }
 
@@ -341,8 +342,8 @@ pub struct ReceivedCallback {
     pub body: Vec<u8>,
 }
 
-/// Most recorded seats that limits kept out of a table.
-pub const MAX_KEPT_OUT: usize = 1_000;
+/// Most recorded seats of a table that fit but have no place.
+pub const MAX_NOT_SEATED: usize = 1_000;
 
 /// Bits of the offer number in an offer's UUID (`records::public_ids`).
 pub const NUMBER_BITS: u32 = 12;
@@ -374,13 +375,13 @@ mod tests {
             variant,
             changes,
         });
-        let kept_out = (any_fingerprint(), any::<bool>())
-            .prop_map(|(seat, known)| ExcludedSeat { seat, by: known.then_some(Denied::Experiment) });
+        let not_seated = (any_fingerprint(), any::<bool>())
+            .prop_map(|(seat, known)| NotSeated { seat, by: known.then_some(Denied::Experiment) });
         (
             any::<[u128; 3]>(),
             (any::<bool>(), any::<Option<i32>>(), any::<bool>(), any::<i64>(), any::<i64>()),
             prop::collection::vec(any_fingerprint(), 0..4),
-            prop::collection::vec(kept_out, 0..4),
+            prop::collection::vec(not_seated, 0..4),
             prop::collection::vec(treatment, 0..3),
         )
             .prop_map(
@@ -388,7 +389,7 @@ mod tests {
                     uuids,
                     (test, loan_amount, wants_loans, created_at, deadline),
                     seats,
-                    kept_out,
+                    not_seated,
                     treatments,
                 )| {
                     let [uuid, lead, company] = uuids.map(Uuid::from_u128);
@@ -404,7 +405,7 @@ mod tests {
                         deadline,
                         seats,
                         book,
-                        kept_out,
+                        not_seated,
                         treatments,
                     }
                 },
@@ -431,6 +432,22 @@ mod tests {
                 let (answers, asked) = each.into_iter().map(answer).unzip();
                 AnswerRecord { answers, asked, expiries, texts, rankings: Vec::new() }
             })
+    }
+
+    /// Exports of earlier versions have these names.
+    #[test]
+    fn exported_names_stay() {
+        let read = |json: &str| serde_json::from_str::<Asks>(json).unwrap();
+        let asks = read(r#"{"second_look_at":1,"released":[],"spared":[3],"held_back":[]}"#);
+        assert!(asks.is_spared(3));
+        let (uuid, zeros) = (Uuid::nil(), [0_u8; 16]);
+        let head = serde_json::json!({
+            "uuid": uuid, "lead": uuid, "company": uuid, "test": false, "loan_amount": null,
+            "wants_loans": true, "created_at": 0, "deadline": 0, "seats": [], "book": zeros,
+            "kept_out": [{ "seat": zeros, "by": "PerDay" }], "treatments": [],
+        });
+        let read: TableHeader = serde_json::from_value(head).unwrap();
+        assert_eq!(read.not_seated, [NotSeated { seat: Fingerprint([0; 16]), by: Some(Denied::PerDay) }]);
     }
 
     proptest! {

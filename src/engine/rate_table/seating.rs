@@ -66,8 +66,8 @@ fn precedence<'s>(all: Vec<usize>, seat: impl Fn(usize) -> &'s Seat, most: usize
 pub struct SeatingPlan {
     /// The asked and held seats, in the order of the book.
     pub fits: Vec<Fit>,
-    /// The seats that fit but have no place, with what keeps them out; `None` when the table is full.
-    pub kept_out: Vec<(Fit, Option<Denied>)>,
+    /// The seats that fit but have no place, with what denied it; `None` when the table is full.
+    pub not_seated: Vec<(Fit, Option<Denied>)>,
 }
 
 impl SeatingPlan {
@@ -90,15 +90,15 @@ impl SeatingPlan {
             (fit, if placed.contains(&nth) { Verdict::Asked } else { Verdict::NotSeated(None) })
         });
 
-        let (mut fits, mut kept_out) = (Vec::with_capacity(first.len()), Vec::new());
+        let (mut fits, mut not_seated) = (Vec::with_capacity(first.len()), Vec::new());
         for (fit, verdict) in first.into_iter().zip(verdicts).chain(held) {
             match verdict {
                 Verdict::Asked => fits.push(fit),
-                Verdict::NotSeated(by) => kept_out.push((fit, by)),
+                Verdict::NotSeated(by) => not_seated.push((fit, by)),
             }
         }
         fits.sort_by_key(|fit| fit.position);
-        Self { fits, kept_out }
+        Self { fits, not_seated }
     }
 }
 

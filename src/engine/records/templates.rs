@@ -84,9 +84,9 @@ impl Templates {
         head.seats.iter().filter_map(|seat| self.seat(*seat).ok()).collect()
     }
 
-    /// The seats that limits kept out of a table, with the reasons, except lost templates.
-    pub fn kept_out(&self, head: &TableHeader) -> Vec<(Arc<SeatTemplate>, Option<Denied>)> {
-        head.kept_out.iter().filter_map(|one| Some((self.seat(one.seat).ok()?, one.by))).collect()
+    /// The seats not seated at a table, with the reasons, except lost templates.
+    pub fn not_seated(&self, head: &TableHeader) -> Vec<(Arc<SeatTemplate>, Option<Denied>)> {
+        head.not_seated.iter().filter_map(|one| Some((self.seat(one.seat).ok()?, one.by))).collect()
     }
 
     fn stored(&self, fingerprint: Fingerprint) -> Result<Template, Fingerprint> {

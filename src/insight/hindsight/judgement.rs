@@ -113,7 +113,8 @@ fn seat(book: &Book, facts: &Facts, most: usize, objections: &mut [Vec<Eligibili
     let lead = facts.uuid.unwrap_or_default();
     let judge = |seats: &[&Seat]| verdicts(seats, most, lead, vec![None; seats.len()]);
     let wants_loans = facts.lead.asks_for(ProductType::Loan);
-    let SeatingPlan { fits, mut kept_out } = SeatingPlan::new(fits.collect(), wants_loans, most, lead, judge);
+    let SeatingPlan { fits, mut not_seated } =
+        SeatingPlan::new(fits.collect(), wants_loans, most, lead, judge);
 
     let (held, mut asked): (Vec<Fit>, Vec<Fit>) =
         fits.into_iter().partition(|fit| fit.seat.second_look && wants_loans);
@@ -121,10 +122,10 @@ fn seat(book: &Book, facts: &Facts, most: usize, objections: &mut [Vec<Eligibili
     for (fit, verdict) in held.into_iter().zip(verdicts) {
         match verdict {
             Verdict::Asked => asked.push(fit),
-            Verdict::NotSeated(by) => kept_out.push((fit, by)),
+            Verdict::NotSeated(by) => not_seated.push((fit, by)),
         }
     }
-    for (fit, by) in kept_out {
+    for (fit, by) in not_seated {
         let taker = asked.iter().find(|other| other.seat.takes_from(&fit.seat));
         let taker = taker.map_or("another one", |taker| &taker.seat.identity.key);
         let (wanted, found) = match by {

@@ -137,8 +137,8 @@ impl<'a> FeedFold<'a> {
         let products = seats.iter().map(|seat| seat.product_type).collect();
         self.count.add_table(when, &products, Measures::of(Measure::RateTables, 1));
         let Some(head) = head else { return Ok(()) };
-        for kept_out in head.kept_out.iter().filter(|one| one.by == Some(Denied::Suppressed)) {
-            let product = templates.seat(kept_out.seat).iter().map(|seat| seat.product_type).collect();
+        for not_seated in head.not_seated.iter().filter(|one| one.by == Some(Denied::Suppressed)) {
+            let product = templates.seat(not_seated.seat).iter().map(|seat| seat.product_type).collect();
             self.count.add_table(when, &product, Measures::of(Measure::Suppressed, 1));
         }
         if person.is_first(self.records, head.uuid) {

@@ -21,7 +21,7 @@
 //!   and in no other dimension.
 //! - with offers: complete rate table with an offer; on the day of the table; under the product types of its
 //!   offers, likewise.
-//! - suppressed: seat that a suppression list kept out of a rate table; on the day of the event; under the
+//! - suppressed: seat not seated because of a suppression list; on the day of the event; under the
 //!   product of the seat, and in no other dimension.
 //!
 //! Only the console's funnel shows the last three.

@@ -104,7 +104,7 @@ fn head(seats: usize, wants_loans: bool) -> TableHeader {
         seats: vec![Fingerprint([0; 16]); seats],
         book: Fingerprint([0; 16]),
         treatments: Vec::new(),
-        kept_out: Vec::new(),
+        not_seated: Vec::new(),
     }
 }
 

@@ -266,7 +266,7 @@ mod tests {
             seat("second", Reason::Offers, 900, Some(50), true),
             seat("slow", Reason::Declined, 2, Some(800), false),
             seat("fast", Reason::Offers, 1, Some(20), false),
-            seat("kept out", Reason::Paused, 0, None, false),
+            seat("not seated", Reason::Paused, 0, None, false),
         ];
         let drawn = drawn(&table(seats, Some(900)), 20_000);
         let lanes = drawn["lanes"].as_array().unwrap();

@@ -29,8 +29,8 @@ struct KnownTable<'a> {
     answers: Vec<RecordedAnswer>,
     /// The standings of its ranked offers, by offer number.
     standings: HashMap<u16, Standing>,
-    /// The seats that limits kept out, each with the limit.
-    kept_out: Vec<(Arc<SeatTemplate>, Option<Denied>)>,
+    /// The seats that fit but were not seated, each with the reason.
+    not_seated: Vec<(Arc<SeatTemplate>, Option<Denied>)>,
 }
 
 struct RecordedAnswer {
@@ -39,7 +39,7 @@ struct RecordedAnswer {
     first_number: u16,
 }
 
-/// The seats of the table, then the others of the book, then others that limits kept out.
+/// The seats of the table, then the others of the book, then others that were not seated.
 pub fn of_table(
     records: &Records,
     book: &Book,
@@ -51,7 +51,7 @@ pub fn of_table(
     let at = (!table.head().test).then_some(created_at);
     let facts = reading::facts(record, created_at);
     let counted = |seat: &Seat| {
-        let by = told.kept_out(seat)?;
+        let by = told.not_seated(seat)?;
         // Avoids naming what the file shows already.
         let mut by_file = denied_by_file(seat, Some(record.uuid), created_at);
         (!by_file.any(|denied| Some(denied) == by)).then(|| told.refusal(by, &seat.known_as))
@@ -63,7 +63,7 @@ pub fn of_table(
         (0..table.seats().len()).map(|seat| told.seated(seat, &judged)).collect();
     let others = judged.iter().filter(|judged| !told.has_place(&judged.seat));
     seats.extend(others.map(|judged| told.unseated(judged, &facts, at)));
-    let left = told.kept_out.iter().filter(|(text, _)| judgement_of(&judged, text).is_none());
+    let left = told.not_seated.iter().filter(|(text, _)| judgement_of(&judged, text).is_none());
     seats.extend(left.map(|(text, by)| {
         let refusals = vec![told.refusal(*by, text)];
         SeatExplanation { refusals, ..bare(text, Reason::from(*by)) }
@@ -85,16 +85,16 @@ impl<'a> KnownTable<'a> {
         }
         // A live table may have received another answer since it was read.
         answers.truncate(table.answers() as usize);
-        let kept_out = templates.kept_out(head);
+        let not_seated = templates.not_seated(head);
         let calls = reading::calls(store, head.uuid)?.into_iter();
         let later = calls.filter_map(|(seat, call)| Some((seat, call.later?.end))).collect();
         let (asks, standings) = (reading::asks(store, head.uuid)?, standing::of_table(table, templates));
-        Ok(Self { table, templates, book, asks, later, answers, standings, kept_out })
+        Ok(Self { table, templates, book, asks, later, answers, standings, not_seated })
     }
 
-    fn kept_out(&self, seat: &Seat) -> Option<Option<Denied>> {
+    fn not_seated(&self, seat: &Seat) -> Option<Option<Denied>> {
         let is_it = |text: &SeatTemplate| seat.is_of(&text.key, text.product_type);
-        self.kept_out.iter().find(|(text, _)| is_it(text)).map(|(_, by)| *by)
+        self.not_seated.iter().find(|(text, _)| is_it(text)).map(|(_, by)| *by)
     }
 
     fn has_place(&self, seat: &Seat) -> bool {
@@ -195,7 +195,7 @@ impl<'a> KnownTable<'a> {
 
     fn unseated(&self, judged: &SeatJudgement, facts: &Facts, at: Option<DateTime<Utc>>) -> SeatExplanation {
         let seat = &judged.seat;
-        let why = match self.kept_out(seat) {
+        let why = match self.not_seated(seat) {
             Some(by) => Reason::from(by),
             None if !judged.wanted => Reason::NotWanted,
             None if judged.refusals.iter().any(|refusal| refusal.attribute.is_some()) => Reason::Unmet,

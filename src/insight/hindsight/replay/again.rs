@@ -37,8 +37,8 @@ pub struct Stored<'a> {
     pub asks: &'a Asks,
     /// The ranking of its offers, if one was in force.
     pub ranked_by: Option<RankedBy>,
-    /// The seats that limits kept out.
-    pub kept_out: &'a [(Arc<SeatTemplate>, Option<Denied>)],
+    /// The seats that fit but were not seated.
+    pub not_seated: &'a [(Arc<SeatTemplate>, Option<Denied>)],
     /// The stored templates, which name the offers of HTTP partners whose declarations have changed.
     pub templates: &'a Templates,
 }
@@ -109,7 +109,7 @@ impl Stored<'_> {
     fn denied(&self, seat: &Seat, at: DateTime<Utc>) -> Option<Denied> {
         let is_live = !self.table.head().test;
         let mut by_file = denied_by_file(seat, Some(self.record.uuid), at).filter(|_| is_live);
-        by_file.next().or_else(|| self.kept_out_then(seat))
+        by_file.next().or_else(|| self.denied_then(seat))
     }
 
     fn outcome(&self, facts: &Facts, fit: &Fit, most: TableLimits) -> Outcome {
@@ -150,8 +150,8 @@ impl Stored<'_> {
     }
 
     /// The recorded reason that kept a seat out, unless the files decide it. Places are dealt anew.
-    fn kept_out_then(&self, seat: &Seat) -> Option<Denied> {
-        let at_first = self.kept_out.iter().filter(|(text, _)| seat.is_of(&text.key, text.product_type));
+    fn denied_then(&self, seat: &Seat) -> Option<Denied> {
+        let at_first = self.not_seated.iter().filter(|(text, _)| seat.is_of(&text.key, text.product_type));
         let held_back = self.asks.held_back.iter().filter(|(held, _)| self.is_of(*held, seat));
         let reasons = at_first.map(|(_, by)| *by).chain(held_back.map(|(_, by)| *by));
         reasons.flatten().find(|by| {
@@ -168,7 +168,7 @@ pub fn seat_key(seat: &SeatTemplate) -> ReplayedSeat {
 
 fn anew(head: &TableHeader, fits: &[Fit]) -> TableHeader {
     let seats = fits.iter().map(|fit| fit.seat.text.fingerprint).collect();
-    TableHeader { seats, kept_out: Vec::new(), ..head.clone() }
+    TableHeader { seats, not_seated: Vec::new(), ..head.clone() }
 }
 
 fn name_in(fits: &[Fit], text: &SeatTemplate, quote: &Quote) -> Option<String> {

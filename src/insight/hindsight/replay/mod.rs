@@ -130,7 +130,7 @@ impl TableReplay {
             answers: &answers.concat(),
             ranked_by: self.ranked_by(&table),
             asks: &reading::asks(&self.records.store, uuid)?,
-            kept_out: &self.records.templates.kept_out(head),
+            not_seated: &self.records.templates.not_seated(head),
             templates: &self.records.templates,
         };
         let offers = table.shown().map(|(seat, quote)| {

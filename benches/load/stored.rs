@@ -132,7 +132,14 @@ fn taken_in(
     let table = Table::new(Arc::new(head), seats);
     let asked = vec![None; answers.len()];
     let record = AnswerRecord::new(answers, asked);
-    let write =
-        TableWrite { first: true, sequence: 0, record, sales: Vec::new(), asks: None, cut: 0, settles: true };
+    let write = TableWrite {
+        first: true,
+        sequence: 0,
+        record,
+        sales: Vec::new(),
+        decisions: None,
+        cut: 0,
+        settles: true,
+    };
     writing::table(&table, at, Some(lead), &write)
 }

@@ -24,7 +24,7 @@ use super::seating::Seating;
 use super::showing::{self, rate_table};
 use super::submission::{Merge, Submission};
 use crate::rate_table::machine::MachineStart;
-use crate::rate_table::record::{Asks, TableHeader};
+use crate::rate_table::record::{LaterDecisions, TableHeader};
 use crate::rate_table::table::Table;
 use crate::rate_table::treatment;
 use crate::records::identity::identity_of;
@@ -287,7 +287,7 @@ impl Matchmaker {
         let deadline = begun + time_limit;
         let (ack_sender, ack_receiver) = oneshot::channel();
         let seats: Vec<_> = seating.plan.fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
-        let begun_table = (Table::new(Arc::new(head), seats), Asks::default(), None);
+        let begun_table = (Table::new(Arc::new(head), seats), LaterDecisions::default(), None);
         let start = Start {
             configuration,
             lead_created_at: record.created_at,
@@ -350,8 +350,9 @@ impl Matchmaker {
             trace: self.engine.traces.lead(None),
             configuration,
         };
-        let (asks, sequence) = (reading::asks(store, table)?, reading::next_answer(store, table));
-        self.start(None, (stored, asks, Some(sequence)), start);
+        let (decisions, sequence) =
+            (reading::later_decisions(store, table)?, reading::next_answer(store, table));
+        self.start(None, (stored, decisions, Some(sequence)), start);
         Ok(true)
     }
 
@@ -394,12 +395,12 @@ impl Matchmaker {
     fn start(
         &self,
         here: Option<ArbiterHandle>,
-        (table, asks, sequence): (Table, Asks, Option<u16>),
+        (table, decisions, sequence): (Table, LaterDecisions, Option<u16>),
         start: Start,
     ) -> Addr<RateTableActor> {
         let answers_at_once = |fit: &Option<Fit>| fit.as_ref().is_none_or(|fit| fit.seat.answers_at_once());
         let at_once = start.fits.iter().map(answers_at_once).collect();
-        let beginning = MachineStart { table, at_once, asks, sequence };
+        let beginning = MachineStart { table, at_once, decisions, sequence };
         let next = || self.next_arbiter.fetch_add(1, Ordering::Relaxed) % self.arbiters.len();
         let arbiter = here.unwrap_or_else(|| self.arbiters[next()].clone());
         let engine = Arc::clone(&self.engine);

@@ -197,7 +197,7 @@ impl RateTableActor {
                 Effect::Ask(seats) => self.ask(&seats, ctx),
                 Effect::JudgeHeld(held) => self.judge_held(&held),
                 Effect::Write => self.write(ctx),
-                Effect::GiveBack(spared) => self.give_back(&spared),
+                Effect::GiveBack(skipped) => self.give_back(&skipped),
                 Effect::Show => self.show(),
                 Effect::Settle => self.settle(ctx),
             }

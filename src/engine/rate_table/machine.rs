@@ -13,7 +13,7 @@
 use super::bids::Sale;
 use super::outcome::{AskEnd, NoOfferReason, Outcome};
 use super::progress::{DueSeats, SeatEvent as Step, SeatPhase, TableProgress};
-use super::record::{AnswerRecord, Ask, Asks, SeatAnswer};
+use super::record::{AnswerRecord, Ask, LaterDecisions, SeatAnswer};
 use super::seating::Verdict;
 use super::table::Table;
 
@@ -87,12 +87,12 @@ pub struct TableWrite {
     pub first: bool,
     /// Position of the answer record in the table.
     pub sequence: u16,
-    /// The answers; empty when only the asks changed.
+    /// The answers; empty when only the decisions changed.
     pub record: AnswerRecord,
     /// The answers that sell the lead.
     pub sales: Vec<Sale>,
-    /// The asks, if they changed.
-    pub asks: Option<Asks>,
+    /// The decisions, if they changed.
+    pub decisions: Option<LaterDecisions>,
     /// Offers that were cut because the table has no numbers left.
     pub cut: usize,
     /// Whether the table is complete after this write.
@@ -106,8 +106,8 @@ pub struct MachineStart {
     pub table: Table,
     /// For each seat, whether it answers at once.
     pub at_once: Vec<bool>,
-    /// The asks that the head does not record.
-    pub asks: Asks,
+    /// The decisions that the head does not record.
+    pub decisions: LaterDecisions,
     /// Position of the next answer record; `None` for a new table.
     pub sequence: Option<u16>,
 }
@@ -119,15 +119,15 @@ pub struct Machine {
     /// The progress once everything that arrived is written.
     ahead: TableProgress,
     seats: Vec<MachineSeat>,
-    asks: Asks,
-    asks_changed: bool,
+    decisions: LaterDecisions,
+    decisions_changed: bool,
     arrived: Vec<(SeatAnswer, Option<Ask>)>,
     pub(crate) in_flight: Option<TableWrite>,
     put_off: bool,
     is_written: bool,
     sequence: u16,
     /// Seats whose ask was dropped for lack of time, from the last write.
-    spared: Vec<usize>,
+    skipped: Vec<usize>,
     shows: bool,
     settled: bool,
 }
@@ -145,12 +145,12 @@ struct MachineSeat {
 impl Machine {
     /// Starts a new table, or resumes one that a restart left pending.
     pub fn new(beginning: MachineStart) -> Self {
-        let MachineStart { table, at_once, asks, sequence } = beginning;
+        let MachineStart { table, at_once, decisions, sequence } = beginning;
         let ahead = table.progress().clone();
         let is_asked = |seat: usize| ahead.at(seat) == Some(SeatPhase::Asked);
         let seat = |(seat, at_once): (usize, bool)| MachineSeat {
             at_once,
-            asked_before: sequence.is_some() && (is_asked(seat) || asks.is_released(seat)),
+            asked_before: sequence.is_some() && (is_asked(seat) || decisions.is_released(seat)),
             due: is_asked(seat),
             ask: None,
             pays: None,
@@ -159,14 +159,14 @@ impl Machine {
         Self {
             seats,
             ahead,
-            asks,
-            asks_changed: false,
+            decisions,
+            decisions_changed: false,
             arrived: Vec::new(),
             in_flight: None,
             put_off: false,
             is_written: sequence.is_some(),
             sequence: sequence.unwrap_or(0),
-            spared: Vec::new(),
+            skipped: Vec::new(),
             shows: false,
             settled: false,
             table,
@@ -190,18 +190,18 @@ impl Machine {
 
     /// When second look asked a seat, Unix milliseconds.
     pub fn released_at(&self, seat: usize) -> Option<i64> {
-        self.asks.released_at(seat)
+        self.decisions.released_at(seat)
     }
 
     /// When a seat was asked before a restart, Unix milliseconds; `None` if it was not.
     pub fn asked_before(&self, seat: usize) -> Option<i64> {
-        let at = self.asks.released_at(seat).unwrap_or(self.table.head().created_at);
+        let at = self.decisions.released_at(seat).unwrap_or(self.table.head().created_at);
         self.seats[seat].asked_before.then_some(at)
     }
 
     /// The seats that limits have counted for a table that is not written yet.
     pub fn counted(&self) -> impl Iterator<Item = usize> {
-        let released = self.asks.released.iter().map(|seat| usize::from(*seat));
+        let released = self.decisions.released.iter().map(|seat| usize::from(*seat));
         self.table.progress().seats_in(SeatPhase::Asked).chain(released)
     }
 
@@ -218,8 +218,8 @@ impl Machine {
     /// Whether all seats that answer at once have their outcomes written.
     pub fn has_prompt_answers(&self) -> bool {
         let waits = |seat: usize| self.seats[seat].at_once;
-        // The asks of second look are known once its start is written.
-        let deciding = self.asks_changed && self.asks.second_look_at.is_some();
+        // The seats of second look are known once its start is written.
+        let deciding = self.decisions_changed && self.decisions.second_look_at.is_some();
         self.is_written && !deciding && !self.table.progress().seats_in(SeatPhase::Asked).any(waits)
     }
 
@@ -231,8 +231,8 @@ impl Machine {
                 self.note(seat, Outcome::TimedOut.because("its time ran out during a restart"), at);
             }
             TableEvent::NoTime { seat, at } => {
-                self.asks.spared.push(seat as u16);
-                self.asks_changed = true;
+                self.decisions.skipped.push(seat as u16);
+                self.decisions_changed = true;
                 self.note(seat, Outcome::NoOffers(NoOfferReason::NoTime).into(), at);
             }
             TableEvent::Answered { seat, end, at } => self.note(seat, end, at),
@@ -244,8 +244,8 @@ impl Machine {
             }
             TableEvent::Written => self.written(),
             TableEvent::PutOff => {
-                if let Some(TableWrite { record, asks, .. }) = self.in_flight.take() {
-                    self.asks_changed |= asks.is_some();
+                if let Some(TableWrite { record, decisions, .. }) = self.in_flight.take() {
+                    self.decisions_changed |= decisions.is_some();
                     self.arrived.splice(0..0, record.answers.into_iter().zip(record.asked));
                 }
                 self.put_off = true;
@@ -265,7 +265,7 @@ impl Machine {
         }
         if may_write {
             match self.ahead.due() {
-                DueSeats::Release(held) if self.asks.second_look_at.is_none() => {
+                DueSeats::Release(held) if self.decisions.second_look_at.is_none() => {
                     return Some(Effect::JudgeHeld(held));
                 }
                 DueSeats::Drop(held) => {
@@ -275,13 +275,13 @@ impl Machine {
                 }
                 DueSeats::Release(_) | DueSeats::Nothing => {}
             }
-            if !self.is_written || !self.arrived.is_empty() || self.asks_changed {
+            if !self.is_written || !self.arrived.is_empty() || self.decisions_changed {
                 self.begin_write();
                 return Some(Effect::Write);
             }
         }
-        if !self.spared.is_empty() {
-            return Some(Effect::GiveBack(std::mem::take(&mut self.spared)));
+        if !self.skipped.is_empty() {
+            return Some(Effect::GiveBack(std::mem::take(&mut self.skipped)));
         }
         if std::mem::take(&mut self.shows) {
             return Some(Effect::Show);
@@ -303,13 +303,13 @@ impl Machine {
 
     /// Starts second look. From now the limits of held seats apply; a seat they hold back has its outcome.
     fn begin_second_look(&mut self, at: i64, verdicts: Vec<(usize, Verdict)>) {
-        self.asks.second_look_at = Some(at);
-        self.asks_changed = true;
+        self.decisions.second_look_at = Some(at);
+        self.decisions_changed = true;
         for (seat, verdict) in verdicts {
             match verdict {
-                Verdict::Asked => self.asks.released.push(seat as u16),
+                Verdict::Asked => self.decisions.released.push(seat as u16),
                 Verdict::NotSeated(by) => {
-                    self.asks.held_back.push((seat as u16, by));
+                    self.decisions.held_back.push((seat as u16, by));
                     self.note(seat, Outcome::NoOffers(NoOfferReason::HeldBack).into(), at);
                 }
             }
@@ -317,7 +317,7 @@ impl Machine {
     }
 
     fn release_if_due(&mut self) {
-        if self.asks.second_look_at.is_none() || self.asks_changed {
+        if self.decisions.second_look_at.is_none() || self.decisions_changed {
             return;
         }
         if let DueSeats::Release(held) = self.table.progress().due() {
@@ -351,14 +351,14 @@ impl Machine {
             sequence: self.sequence,
             record: AnswerRecord::new(answers, asked),
             sales,
-            asks: self.asks_changed.then(|| self.asks.clone()),
+            decisions: self.decisions_changed.then(|| self.decisions.clone()),
             cut,
             settles: self.ahead.settled(),
         });
     }
 
     fn written(&mut self) {
-        let Some(TableWrite { record, asks, .. }) = self.in_flight.take() else { return };
+        let Some(TableWrite { record, decisions, .. }) = self.in_flight.take() else { return };
         self.sequence += u16::from(!record.answers.is_empty());
         self.is_written = true;
         self.shows = true;
@@ -366,10 +366,10 @@ impl Machine {
             // `note` moved `ahead` when the answer arrived.
             let applied = self.table.apply(&answer);
             debug_assert!(applied.is_ok(), "an answer is taken in once");
-            let is_spared = asks.as_ref().is_some_and(|asks| asks.is_spared(usize::from(answer.seat)));
-            self.spared.extend(is_spared.then_some(usize::from(answer.seat)));
+            let is_skipped = decisions.as_ref().is_some_and(|made| made.is_skipped(usize::from(answer.seat)));
+            self.skipped.extend(is_skipped.then_some(usize::from(answer.seat)));
         }
-        self.asks_changed &= asks.is_none_or(|written| written != self.asks);
+        self.decisions_changed &= decisions.is_none_or(|written| written != self.decisions);
     }
 }
 
@@ -443,7 +443,7 @@ mod tests {
             let table = Machine::new(MachineStart {
                 table: empty(&kinds),
                 at_once: kinds.iter().map(|kind| *kind == Kind::Catalog).collect(),
-                asks: Asks::default(),
+                decisions: LaterDecisions::default(),
                 sequence: None,
             });
             Self { table, kinds, asked: HashSet::new(), on_disk: Vec::new(), settled: 0, writes: 0 }

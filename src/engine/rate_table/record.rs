@@ -1,6 +1,6 @@
 //! The stored form of a rate table: its head, and its answers in the order of arrival. Folding the answers
-//! over the head restores the table byte for byte ([`super::table`]). The later asks, and the calls of an ask
-//! of several, have records of their own.
+//! over the head restores the table byte for byte ([`super::table`]). Later decisions, and the calls of an
+//! ask of several, have records of their own.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -233,21 +233,22 @@ fn own_texts(answers: &[SeatAnswer]) -> Vec<OwnText> {
     texts.into_iter().map(|(_, text)| text).collect()
 }
 
-/// The asks of a table that its head does not record, written with the answers that cause them. Keyed by rate
+/// The decisions on a table's seats after its head, written with the answers that cause them. Keyed by rate
 /// table; absent where the head records everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asks {
+pub struct LaterDecisions {
     /// When second look began, Unix milliseconds.
     pub second_look_at: Option<i64>,
     /// The seats asked by second look.
     pub released: Vec<u16>,
     /// The seats that were skipped for lack of time.
-    pub spared: Vec<u16>,
+    #[serde(rename = "spared")]
+    pub skipped: Vec<u16>,
     /// The seats left out of second look, with what kept each out; `None` when the table was full.
     pub held_back: Vec<(u16, Option<Denied>)>,
 }
 
-impl Asks {
+impl LaterDecisions {
     /// When second look asked a seat, Unix milliseconds; `None` when it did not.
     pub fn released_at(&self, seat: usize) -> Option<i64> {
         self.second_look_at.filter(|_| self.is_released(seat))
@@ -259,8 +260,8 @@ impl Asks {
     }
 
     /// Whether a seat was skipped for lack of time.
-    pub fn is_spared(&self, seat: usize) -> bool {
-        self.spared.iter().any(|spared| usize::from(*spared) == seat)
+    pub fn is_skipped(&self, seat: usize) -> bool {
+        self.skipped.iter().any(|skipped| usize::from(*skipped) == seat)
     }
 }
 
@@ -437,9 +438,9 @@ mod tests {
     /// Exports of earlier versions have these names.
     #[test]
     fn exported_names_stay() {
-        let read = |json: &str| serde_json::from_str::<Asks>(json).unwrap();
-        let asks = read(r#"{"second_look_at":1,"released":[],"spared":[3],"held_back":[]}"#);
-        assert!(asks.is_spared(3));
+        let read = |json: &str| serde_json::from_str::<LaterDecisions>(json).unwrap();
+        let decisions = read(r#"{"second_look_at":1,"released":[],"spared":[3],"held_back":[]}"#);
+        assert!(decisions.is_skipped(3));
         let (uuid, zeros) = (Uuid::nil(), [0_u8; 16]);
         let head = serde_json::json!({
             "uuid": uuid, "lead": uuid, "company": uuid, "test": false, "loan_amount": null,

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{Found, RecordUnavailable, Records};
 use crate::rate_table::outcome::Outcome;
-use crate::rate_table::record::{AnswerRecord, Asks, CallRecord, SeatAnswer, TableHeader};
+use crate::rate_table::record::{AnswerRecord, CallRecord, LaterDecisions, SeatAnswer, TableHeader};
 use crate::rate_table::table::Table;
 use offerd_model::LeadAction;
 use offerd_partners::ranking::estimate::RatingBand;
@@ -99,8 +99,8 @@ pub fn was_erased(store: &Store, table: Uuid) -> Found<bool> {
     store.is_erased(head.lead).map_err(broken)
 }
 
-/// The asks of a table that its head does not record.
-pub fn asks(store: &Store, table: Uuid) -> Found<Asks> {
+/// The decisions on a table's seats that its head does not record.
+pub fn later_decisions(store: &Store, table: Uuid) -> Found<LaterDecisions> {
     Ok(store.read(Tree::Asks, table).map_err(broken)?.unwrap_or_default())
 }
 
@@ -241,11 +241,11 @@ pub fn each_answer(
     since: i64,
     mut tell: impl FnMut(AnswerContext<'_>),
 ) -> Result<(), ReadError> {
-    let asks = made_since(&records.store, Tree::Asks, since);
-    let asks: HashMap<Uuid, Asks> = asks.collect::<Result<_, _>>()?;
+    let decisions = made_since(&records.store, Tree::Asks, since);
+    let decisions: HashMap<Uuid, LaterDecisions> = decisions.collect::<Result<_, _>>()?;
     for made in made_since::<TableHeader>(&records.store, Tree::RateTables, since) {
         let (table, head) = made?;
-        if let Err(RecordUnavailable) = of_table(records, table, &head, asks.get(&table), &mut tell) {
+        if let Err(RecordUnavailable) = of_table(records, table, &head, decisions.get(&table), &mut tell) {
             warn!(rate_table = %table, "could not count the answers of a table");
         }
     }
@@ -256,7 +256,7 @@ fn of_table(
     records: &Records,
     table: Uuid,
     head: &TableHeader,
-    asks: Option<&Asks>,
+    decisions: Option<&LaterDecisions>,
     tell: &mut impl FnMut(AnswerContext<'_>),
 ) -> Found<()> {
     for record in answer_records(&records.store, table) {
@@ -264,7 +264,8 @@ fn of_table(
             let place = usize::from(answer.seat);
             let seat = head.seats.get(place).ok_or(RecordUnavailable)?;
             let seat = records.templates.seat(*seat).map_err(|_| RecordUnavailable)?;
-            let released_at = asks.and_then(|asks| asks.released_at(place)).unwrap_or(head.created_at);
+            let released_at =
+                decisions.and_then(|decisions| decisions.released_at(place)).unwrap_or(head.created_at);
             let after = asked.map_or(released_at - head.created_at, |ask| i64::from(ask.after_ms));
             let elapsed = answer.at - head.created_at - after;
             let millis = |time: i64| u64::try_from(time).unwrap_or(0);

@@ -118,7 +118,7 @@ pub struct LeadCommit {
     pub node: Uuid,
 }
 
-/// The next write of a table: its head with the lead; then answers, feed records and asks; its completion.
+/// The next write of a table: its head with the lead; then answers, feed records and decisions; its completion.
 pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, write: &TableWrite) -> Commit {
     let head = table.head();
     let about = LeadReference { lead: head.lead, created_at: lead_created_at, test: head.test };
@@ -146,8 +146,8 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
     happened.extend(write.record.answers.iter().filter_map(|answer| of_answer(table, &about, answer)));
     commit = with_all(commit, Tree::LeadEvents, head.company, &happened);
     commit = with_sales(commit, table, &write.sales);
-    if let Some(asks) = &write.asks {
-        commit = commit.put(Tree::Asks, head.uuid.as_bytes(), codec::encode(asks));
+    if let Some(decisions) = &write.decisions {
+        commit = commit.put(Tree::Asks, head.uuid.as_bytes(), codec::encode(decisions));
     }
     if write.settles && !write.first {
         commit = commit.remove(Tree::OpenTables, head.uuid.as_bytes());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use offerd::conversions::partner_events::ReportRecord;
 use offerd::model::{LeadAction, ProductType};
 use offerd::partners::{Fingerprint, SeatTemplate};
-use offerd::rate_table::record::{AnswerRecord, Asks, SeatAnswer, TableHeader};
+use offerd::rate_table::record::{AnswerRecord, LaterDecisions, SeatAnswer, TableHeader};
 use offerd::rate_table::table::Table;
 use offerd::records::postings::Posting;
 use offerd::store::codec;
@@ -28,7 +28,7 @@ pub fn holds(bytes: &[u8]) {
         5 => json::<SeatTemplate>(payload),
         6 => compact::<TableHeader>(payload),
         7 => compact::<AnswerRecord>(payload),
-        8 => compact::<Asks>(payload),
+        8 => compact::<LaterDecisions>(payload),
         9 => compact::<Posting>(payload),
         10 => compact::<Vec<Happening>>(payload),
         11 => compact::<Vec<PayoutRecord>>(payload),

@@ -1,7 +1,8 @@
 //! The limiter: decides which fitting seats are asked, and counts the asks.
 //!
 //! A seat counts once per table: when the table is written with the seat asked, or when second look starts
-//! ([`Asks`](crate::rate_table::record::Asks)). A restart restores the counts from the records (`recount`).
+//! ([`LaterDecisions`](crate::rate_table::record::LaterDecisions)). A restart restores the counts from the
+//! records (`recount`).
 //!
 //! Where several nodes share a store, each has a [`batch`] of every daily, weekly and monthly cap and an
 //! equal part of every cap per minute ([`cap_sharing`](super::cap_sharing)).

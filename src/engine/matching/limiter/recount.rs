@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::LimiterCounts;
 use super::meter::{DAY_KEPT, QUARTER};
 use crate::rate_table::progress::SeatPhase;
-use crate::rate_table::record::{Asks, TableHeader};
+use crate::rate_table::record::{LaterDecisions, TableHeader};
 use crate::records::Records;
 use crate::records::postings::Posting;
 use crate::records::reading::made_since;
@@ -58,7 +58,8 @@ fn note<T>(whole: &mut RecountResult, found: Result<T, ReadError>) -> Option<T> 
 pub fn recount_asks(records: &Records, lately: Range<i64>, kept: i64) -> (LimiterCounts, RecountResult) {
     let (since, mut whole) = (lately.start, Ok(()));
     let differing = made_since(&records.store, Tree::Asks, since - SLACK);
-    let differing: HashMap<Uuid, Asks> = differing.filter_map(|found| note(&mut whole, found)).collect();
+    let differing: HashMap<Uuid, LaterDecisions> =
+        differing.filter_map(|found| note(&mut whole, found)).collect();
     let mut counts = LimiterCounts::keeping(kept);
     let mut unknown = 0_usize;
     for found in made_since::<TableHeader>(&records.store, Tree::RateTables, since - SLACK) {
@@ -66,17 +67,17 @@ pub fn recount_asks(records: &Records, lately: Range<i64>, kept: i64) -> (Limite
         if head.test {
             continue;
         }
-        let asks = differing.get(&table);
+        let decisions = differing.get(&table);
         for (nth, fingerprint) in head.seats.iter().enumerate() {
             let Ok(seat) = records.templates.seat(*fingerprint) else {
                 unknown += 1;
                 continue;
             };
             let at_once = SeatPhase::at_start(seat.second_look, head.wants_loans) == SeatPhase::Asked;
-            let released_at = asks.and_then(|asks| asks.released_at(nth));
+            let released_at = decisions.and_then(|decisions| decisions.released_at(nth));
             let asked_at = if at_once { Some(head.created_at) } else { released_at };
-            let spared = asks.is_some_and(|asks| asks.is_spared(nth));
-            if let Some(at) = asked_at.filter(|at| lately.contains(at) && !spared) {
+            let skipped = decisions.is_some_and(|decisions| decisions.is_skipped(nth));
+            if let Some(at) = asked_at.filter(|at| lately.contains(at) && !skipped) {
                 counts.count(&seat.key, seat.product_type, at, 1);
             }
         }

@@ -10,7 +10,7 @@ use super::{OfferExplanation, OfferReason, SeatExplanation};
 use crate::hindsight::judgement::{EligibilityObjection, NO_PLACE, OfferJudgement, SeatJudgement, judge};
 use offerd_engine::rate_table::progress::SeatPhase;
 use offerd_engine::rate_table::reason::{Denied, Reason};
-use offerd_engine::rate_table::record::{Ask, Asks, LateEventKind, SeatAnswer};
+use offerd_engine::rate_table::record::{Ask, LateEventKind, LaterDecisions, SeatAnswer};
 use offerd_engine::rate_table::seating::denied_by_file;
 use offerd_engine::rate_table::table::Table;
 use offerd_engine::rate_table::treatment::{self, Treatment};
@@ -24,7 +24,7 @@ struct KnownTable<'a> {
     table: &'a Table,
     templates: &'a Templates,
     book: &'a Book,
-    asks: Asks,
+    decisions: LaterDecisions,
     later: HashMap<u16, LateEventKind>,
     answers: Vec<RecordedAnswer>,
     /// The standings of its ranked offers, by offer number.
@@ -88,8 +88,9 @@ impl<'a> KnownTable<'a> {
         let not_seated = templates.not_seated(head);
         let calls = reading::calls(store, head.uuid)?.into_iter();
         let later = calls.filter_map(|(seat, call)| Some((seat, call.later?.end))).collect();
-        let (asks, standings) = (reading::asks(store, head.uuid)?, standing::of_table(table, templates));
-        Ok(Self { table, templates, book, asks, later, answers, standings, not_seated })
+        let (decisions, standings) =
+            (reading::later_decisions(store, head.uuid)?, standing::of_table(table, templates));
+        Ok(Self { table, templates, book, decisions, later, answers, standings, not_seated })
     }
 
     fn not_seated(&self, seat: &Seat) -> Option<Option<Denied>> {
@@ -109,14 +110,14 @@ impl<'a> KnownTable<'a> {
             answers.find(|recorded| usize::from(recorded.answer.seat) == seat)
         else {
             let held = self.table.progress().seats_in(SeatPhase::Held).any(|held| held == seat)
-                && !self.asks.is_released(seat);
+                && !self.decisions.is_released(seat);
             let why = if held { Reason::Held } else { Reason::Pending };
             let asked_at = why.was_asked().then(|| self.asked_at(seat, None));
             let offers = unanswered(judged, &[]);
             return SeatExplanation { seated: true, asked_at, offers, ..bare(text, why) };
         };
 
-        let held_back = self.asks.held_back.iter().find(|(held, _)| usize::from(*held) == seat);
+        let held_back = self.decisions.held_back.iter().find(|(held, _)| usize::from(*held) == seat);
         let why = held_back.map_or_else(|| Reason::from(&answer.outcome), |(_, by)| Reason::from(*by));
         let asked_at = why.was_asked().then(|| self.asked_at(seat, *ask));
         let mut offers = self.answered(text, answer.outcome.quotes(), *first_number);
@@ -171,7 +172,7 @@ impl<'a> KnownTable<'a> {
     fn asked_at(&self, seat: usize, ask: Option<Ask>) -> Timestamp {
         let made_at = self.table.head().created_at;
         let recorded = ask.map(|ask| made_at + i64::from(ask.after_ms));
-        let at = recorded.or(self.asks.released_at(seat)).unwrap_or(made_at);
+        let at = recorded.or(self.decisions.released_at(seat)).unwrap_or(made_at);
         Timestamp::at(at)
     }
 

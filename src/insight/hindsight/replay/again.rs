@@ -15,7 +15,7 @@ use offerd_engine::matching::trigger::Trigger;
 use offerd_engine::rate_table::machine::{Effect, Machine, MachineStart, TableEvent};
 use offerd_engine::rate_table::outcome::{NoOfferReason, Outcome};
 use offerd_engine::rate_table::reason::Denied;
-use offerd_engine::rate_table::record::{Asks, SeatAnswer, TableHeader};
+use offerd_engine::rate_table::record::{LaterDecisions, SeatAnswer, TableHeader};
 use offerd_engine::rate_table::seating::{SeatingPlan, denied_by_file, verdicts};
 use offerd_engine::rate_table::table::Table;
 use offerd_engine::rate_table::treatment::leaving_out;
@@ -33,8 +33,8 @@ pub struct Stored<'a> {
     pub table: &'a Table,
     /// Its answers.
     pub answers: &'a [SeatAnswer],
-    /// The asks of second look.
-    pub asks: &'a Asks,
+    /// The decisions after its head.
+    pub decisions: &'a LaterDecisions,
     /// The ranking of its offers, if one was in force.
     pub ranked_by: Option<RankedBy>,
     /// The seats that fit but were not seated.
@@ -74,9 +74,9 @@ impl Stored<'_> {
 
         let fits = plan.fits;
         let seats: Vec<_> = fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
-        let (at_once, asks) = (vec![true; seats.len()], Asks::default());
+        let (at_once, decisions) = (vec![true; seats.len()], LaterDecisions::default());
         let table = Table::new(Arc::new(anew(head, &fits)), seats);
-        let mut table = Machine::new(MachineStart { table, at_once, asks, sequence: None });
+        let mut table = Machine::new(MachineStart { table, at_once, decisions, sequence: None });
         let at = head.created_at;
         let mut asked = Vec::new();
         while let Some(effect) = table.poll(at) {
@@ -152,7 +152,7 @@ impl Stored<'_> {
     /// The recorded reason that kept a seat out, unless the files decide it. Places are dealt anew.
     fn denied_then(&self, seat: &Seat) -> Option<Denied> {
         let at_first = self.not_seated.iter().filter(|(text, _)| seat.is_of(&text.key, text.product_type));
-        let held_back = self.asks.held_back.iter().filter(|(held, _)| self.is_of(*held, seat));
+        let held_back = self.decisions.held_back.iter().filter(|(held, _)| self.is_of(*held, seat));
         let reasons = at_first.map(|(_, by)| *by).chain(held_back.map(|(_, by)| *by));
         reasons.flatten().find(|by| {
             use Denied::{Dates, Exclusive, Experiment, Schedule, Share};

@@ -129,7 +129,7 @@ impl TableReplay {
             table: &table,
             answers: &answers.concat(),
             ranked_by: self.ranked_by(&table),
-            asks: &reading::asks(&self.records.store, uuid)?,
+            decisions: &reading::later_decisions(&self.records.store, uuid)?,
             not_seated: &self.records.templates.not_seated(head),
             templates: &self.records.templates,
         };

@@ -12,7 +12,7 @@
 
 use super::bids::Sale;
 use super::outcome::{AskEnd, NoOfferReason, Outcome};
-use super::progress::{DueSeats, SeatEvent as Step, SeatPhase, TableProgress};
+use super::progress::{HeldDecision, SeatEvent as Step, SeatPhase, TableProgress};
 use super::record::{AnswerRecord, Ask, LaterDecisions, SeatAnswer};
 use super::seating::Verdict;
 use super::table::Table;
@@ -136,6 +136,7 @@ pub struct Machine {
 struct MachineSeat {
     at_once: bool,
     asked_before: bool,
+    /// Whether it is to be asked next.
     due: bool,
     ask: Option<Ask>,
     /// What the partner pays for the lead, dollars.
@@ -258,22 +259,22 @@ impl Machine {
     pub fn poll(&mut self, now: i64) -> Option<Effect> {
         let may_write = self.in_flight.is_none() && !self.put_off;
         if may_write {
-            self.release_if_due();
+            self.release_if_decided();
         }
         if let Some(seats) = self.take_due() {
             return Some(Effect::Ask(seats));
         }
         if may_write {
-            match self.ahead.due() {
-                DueSeats::Release(held) if self.decisions.second_look_at.is_none() => {
+            match self.ahead.held_decision() {
+                HeldDecision::Release(held) if self.decisions.second_look_at.is_none() => {
                     return Some(Effect::JudgeHeld(held));
                 }
-                DueSeats::Drop(held) => {
+                HeldDecision::Drop(held) => {
                     for seat in held {
                         self.note(seat, Outcome::NoOffers(NoOfferReason::NotNeeded).into(), now);
                     }
                 }
-                DueSeats::Release(_) | DueSeats::Nothing => {}
+                HeldDecision::Release(_) | HeldDecision::Nothing => {}
             }
             if !self.is_written || !self.arrived.is_empty() || self.decisions_changed {
                 self.begin_write();
@@ -316,11 +317,11 @@ impl Machine {
         }
     }
 
-    fn release_if_due(&mut self) {
+    fn release_if_decided(&mut self) {
         if self.decisions.second_look_at.is_none() || self.decisions_changed {
             return;
         }
-        if let DueSeats::Release(held) = self.table.progress().due() {
+        if let HeldDecision::Release(held) = self.table.progress().held_decision() {
             // A seat whose outcome is not written yet is no longer asked.
             for seat in held.into_iter().filter(|seat| self.ahead.is_pending(*seat)).collect::<Vec<_>>() {
                 let done = self.table.release(seat).and_then(|()| self.ahead.apply(Step::Released { seat }));

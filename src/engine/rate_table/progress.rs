@@ -1,13 +1,13 @@
 //! The states of a rate table's seats, and their legal transitions.
 //!
 //! ```text
-//!            due: no loan offer            an outcome
+//!            no loan offer                an outcome
 //!   Held ───────────────────────▶ Asked ──────────────▶ Ended
-//!     └──────── due: a loan offer, or an outcome ──────────▲
+//!     └───────────── a loan offer, or an outcome ──────────▲
 //! ```
 //!
-//! In a lead that also wants loans, a second-look seat starts held. It counts as pending like any other, so
-//! the list of pending seats only ever shrinks.
+//! In a lead that also wants loans, a second-look seat starts held ([`HeldDecision`]). It counts as pending like
+//! any other, so the list of pending seats only ever shrinks.
 
 use offerd_model::ProductType;
 
@@ -46,9 +46,9 @@ pub enum SeatEvent {
     },
 }
 
-/// What the held seats are due for.
+/// The decision on the held seats.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DueSeats {
+pub enum HeldDecision {
     /// Nothing: none is held, or first-look loan partners are still pending.
     Nothing,
     /// Ask them: no first-look partner had a loan offer.
@@ -108,14 +108,14 @@ impl TableProgress {
         Ok(())
     }
 
-    /// What the held seats are due for.
-    pub fn due(&self) -> DueSeats {
+    /// The decision on the held seats.
+    pub fn held_decision(&self) -> HeldDecision {
         let waiting = self.seats.iter().any(|one| one.first_look_loan && one.phase != SeatPhase::Ended);
         let held: Vec<usize> = self.seats_in(SeatPhase::Held).collect();
         match (held.is_empty(), waiting, self.loan_offers) {
-            (true, _, _) | (false, true, false) => DueSeats::Nothing,
-            (false, _, true) => DueSeats::Drop(held),
-            (false, false, false) => DueSeats::Release(held),
+            (true, _, _) | (false, true, false) => HeldDecision::Nothing,
+            (false, _, true) => HeldDecision::Drop(held),
+            (false, false, false) => HeldDecision::Release(held),
         }
     }
 
@@ -167,9 +167,9 @@ mod tests {
     fn second_look_waits_for_every_first_look_loan_partner() {
         let mut progress = TableProgress::start([LOAN, CARD, LOAN, SECOND], true);
         progress.apply(ended(0, false)).unwrap();
-        assert_eq!(progress.due(), DueSeats::Nothing);
+        assert_eq!(progress.held_decision(), HeldDecision::Nothing);
         progress.apply(ended(2, false)).unwrap();
-        assert_eq!(progress.due(), DueSeats::Release(vec![3]));
+        assert_eq!(progress.held_decision(), HeldDecision::Release(vec![3]));
         assert_eq!(progress.pending().collect::<Vec<_>>(), [1, 3]);
     }
 
@@ -177,7 +177,7 @@ mod tests {
     fn second_look_is_not_needed_once_there_is_a_loan_offer() {
         let mut progress = TableProgress::start([LOAN, LOAN, SECOND], true);
         progress.apply(ended(1, true)).unwrap();
-        assert_eq!(progress.due(), DueSeats::Drop(vec![2]));
+        assert_eq!(progress.held_decision(), HeldDecision::Drop(vec![2]));
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
         let mut progress = TableProgress::start([LOAN, CARD, SECOND], true);
         progress.apply(ended(1, true)).unwrap();
         progress.apply(ended(0, false)).unwrap();
-        assert_eq!(progress.due(), DueSeats::Release(vec![2]));
+        assert_eq!(progress.held_decision(), HeldDecision::Release(vec![2]));
     }
 
     #[test]
@@ -226,19 +226,19 @@ mod tests {
             (0..self.seats.len()).filter(|seat| self.phase(*seat) == Some(phase)).collect()
         }
 
-        fn due(&self) -> DueSeats {
+        fn held_decision(&self) -> HeldDecision {
             let lenders = (0..self.seats.len()).filter(|seat| self.seats[*seat] == LOAN);
             let (ended_ones, asked): (Vec<usize>, Vec<usize>) =
                 lenders.partition(|seat| self.phase(*seat) == Some(SeatPhase::Ended));
             let held = self.all(SeatPhase::Held);
             if held.is_empty() {
-                DueSeats::Nothing
+                HeldDecision::Nothing
             } else if ended_ones.iter().any(|seat| self.taken.contains(&ended(*seat, true))) {
-                DueSeats::Drop(held)
+                HeldDecision::Drop(held)
             } else if asked.is_empty() {
-                DueSeats::Release(held)
+                HeldDecision::Release(held)
             } else {
-                DueSeats::Nothing
+                HeldDecision::Nothing
             }
         }
     }
@@ -291,7 +291,7 @@ mod tests {
                 for phase in [SeatPhase::Held, SeatPhase::Asked, SeatPhase::Ended] {
                     prop_assert_eq!(progress.seats_in(phase).collect::<Vec<_>>(), story.all(phase));
                 }
-                prop_assert_eq!(progress.due(), story.due());
+                prop_assert_eq!(progress.held_decision(), story.held_decision());
             }
         }
     }

@@ -139,7 +139,7 @@ fn taken_in(
         sales: Vec::new(),
         decisions: None,
         cut: 0,
-        settles: true,
+        completes: true,
     };
     writing::table(&table, at, Some(lead), &write)
 }

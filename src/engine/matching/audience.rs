@@ -40,7 +40,7 @@ impl Audience {
 
     /// Whether anyone sees the table before it is complete.
     pub fn watches(&self) -> bool {
-        self.seen_pending || self.waiters.iter().any(|(until, _)| *until != Until::Settled)
+        self.seen_pending || self.waiters.iter().any(|(until, _)| *until != Until::Complete)
     }
 
     /// Adds a waiter.

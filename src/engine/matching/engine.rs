@@ -254,7 +254,7 @@ impl MatchingEngine {
                 test: table.head().test,
                 json,
                 version: table.answers(),
-                pending: !table.progress().settled(),
+                pending: !table.progress().all_ended(),
                 deadline: table.head().deadline,
             }),
             Err(template) => {

@@ -141,7 +141,7 @@ impl Matchmaker {
 
     /// The snapshot; the completed one where the caller waits for that.
     async fn when_complete(&self, shown: TableSnapshot, viewer: Viewer, until: Until) -> SubmitResult {
-        if until != Until::Settled || !shown.pending {
+        if until != Until::Complete || !shown.pending {
             return Ok(shown);
         }
         let completed = showing::completed(&self.engine, viewer, shown.table).await.ok().flatten();
@@ -438,7 +438,7 @@ impl StartedTable {
         // A stopped actor has written its answers; a caller that waits for completion gets no pending table.
         let viewer = Viewer { company: record.company, test: record.test };
         let stored = rate_table(engine, viewer, table).await.ok().flatten();
-        stored.filter(|table| until != Until::Settled || !table.pending).ok_or(LeadRefusal::StoreFailed)
+        stored.filter(|table| until != Until::Complete || !table.pending).ok_or(LeadRefusal::StoreFailed)
     }
 }
 
@@ -468,7 +468,7 @@ fn head(record: &LeadRecord, seating: &Seating, time_limit: Duration, uuid: Uuid
 
 async fn await_table(actor: &Addr<RateTableActor>, until: Until, longest: Duration) -> Option<TableSnapshot> {
     let come = actor.send(AwaitTable(until));
-    if until == Until::Settled {
+    if until == Until::Complete {
         return come.await.ok().flatten();
     }
     match tokio::time::timeout(longest, come).await {

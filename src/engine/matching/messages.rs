@@ -50,8 +50,8 @@ impl Message for AwaitTable {
 pub enum Until {
     /// All partners that answer at once have answered.
     Prompt,
-    /// All partners have their outcomes.
-    Settled,
+    /// All partners have their outcomes, and these are written.
+    Complete,
     /// The table differs from this version, which the client holds.
     After(u32),
 }

@@ -63,9 +63,9 @@ pub struct Start {
     pub deadline: Instant,
     /// The lock on the client's idempotency key, until the table is written.
     pub key_lock: Option<IdempotencyLock>,
-    /// The table's slot among live tables, until it is settled.
+    /// The table's slot among live tables, until it is complete.
     pub slot: Option<LiveSlot>,
-    /// The trace of the lead, until the table is settled.
+    /// The trace of the lead, until the table is complete.
     pub trace: LeadTrace,
 }
 
@@ -137,7 +137,7 @@ impl Handler<LookForChange> for RateTableActor {
     fn handle(&mut self, LookForChange(versions): LookForChange, ctx: &mut Context<Self>) -> Self::Result {
         let version = self.shown().answers();
         let unchanged = versions.contains(&version).then(|| {
-            let pending = !self.shown().progress().settled();
+            let pending = !self.shown().progress().all_ended();
             self.audience.looked(pending);
             Unchanged { version, pending, deadline: self.shown().head().deadline }
         });

@@ -47,17 +47,17 @@ fn who_waits_for_a_pending_table_that_has_no_actor_waits() {
 fn only_a_lead_whose_uuid_the_client_chose_is_looked_for() {
     paused(async {
         let world = World::of(&[partner("prompt").loan("")]).await;
-        world.submit(Until::Settled).await;
+        world.submit(Until::Complete).await;
         let before = Store::look_ups();
-        assert!(!world.submit(Until::Settled).await.pending);
+        assert!(!world.submit(Until::Complete).await.pending);
         assert_eq!(Store::look_ups() - before, 0);
 
         let lead = LEAD.replacen('{', r#"{"uuid": "01a20550-6693-7bf0-a5ed-9a8dd2717a08", "#, 1);
         let before = Store::look_ups();
-        world.try_submit_lead(&lead, Until::Settled).await.unwrap();
+        world.try_submit_lead(&lead, Until::Complete).await.unwrap();
         // Looks the lead up in the base and the last volume, and its data key, which names its volume, twice.
         assert_eq!(Store::look_ups() - before, 4);
-        let again = world.try_submit_lead(&lead, Until::Settled).await;
+        let again = world.try_submit_lead(&lead, Until::Complete).await;
         assert!(matches!(again, Err(LeadRefusal::Duplicate(_))), "{again:?}");
     });
 }
@@ -68,7 +68,7 @@ fn a_silent_partner_is_given_its_own_timeout() {
         let world =
             World::of(&[partner("silent").loan(&failing("silence")), partner("prompt").loan("")]).await;
         let begun = Instant::now();
-        let table = world.submit(Until::Settled).await;
+        let table = world.submit(Until::Complete).await;
         // The kit's loan partners have ten seconds.
         assert_eq!(begun.elapsed().as_secs(), 10);
         assert_eq!((loan_offers(&table), table.pending), (1, false));
@@ -82,7 +82,7 @@ fn no_partner_is_given_more_than_the_lead_has_left() {
         rules.matching.deadline = Duration::from_secs(6);
         let world = World::with_rules(&[partner("silent").loan(&failing("silence"))], rules).await;
         let begun = Instant::now();
-        assert!(!world.submit(Until::Settled).await.pending);
+        assert!(!world.submit(Until::Complete).await.pending);
         assert_eq!(begun.elapsed().as_millis() / 100, 59, "the deadline less the response margin");
     });
 }
@@ -93,7 +93,7 @@ fn a_partner_for_which_no_time_is_left_is_not_asked() {
         let mut rules = rules();
         rules.matching.deadline = Duration::from_millis(55);
         let world = World::with_rules(&[partner("prompt").loan("")], rules).await;
-        let table = world.submit(Until::Settled).await;
+        let table = world.submit(Until::Complete).await;
         assert_eq!((loan_offers(&table), table.pending), (0, false));
     });
 }
@@ -103,7 +103,7 @@ fn an_offer_that_comes_late_never_enters() {
     paused(async {
         let late = partner("late").loan(&simulate("11s"));
         let world = World::of(&[late, partner("prompt").loan("")]).await;
-        let complete = world.submit(Until::Settled).await;
+        let complete = world.submit(Until::Complete).await;
         tokio::time::sleep(Duration::from_secs(60)).await;
         let later = world.poll(uuid(&complete)).await;
         assert_eq!((loan_offers(&later), later.json), (1, complete.json));
@@ -137,7 +137,7 @@ fn answers_that_nobody_can_see_yet_are_written_together() {
             let engine = world.matchmaker.engine();
             engine.records.store.scan(Tree::Answers, uuid(table).as_bytes()).count()
         };
-        let blocking = world.submit(Until::Settled).await;
+        let blocking = world.submit(Until::Complete).await;
         assert_eq!((loan_offers(&blocking), writes(&blocking)), (4, 2));
 
         let mut polled = world.submit(Until::Prompt).await;
@@ -156,7 +156,7 @@ fn a_first_look_at_a_table_has_what_was_gathered_written() {
         rules.matching.gather_answers = Duration::from_secs(5);
         let partners = [partner("soon").loan(&simulate("1s")), partner("late").loan(&simulate("9s"))];
         let world = World::with_rules(&partners, rules).await;
-        let waiting = world.submit(Until::Settled);
+        let waiting = world.submit(Until::Complete);
         let polling = async {
             tokio::time::sleep(Duration::from_secs(2)).await;
             let open = world.matchmaker.engine().records.store.scan(Tree::OpenTables, []).next();
@@ -191,7 +191,7 @@ fn what_still_gathers_at_the_deadline_has_come_in_time() {
         rules.matching.deadline = Duration::from_secs(6);
         let partners = [partner("soon").loan(&simulate("4s")), partner("silent").loan(&failing("silence"))];
         let world = World::with_rules(&partners, rules).await;
-        let table = world.submit(Until::Settled).await;
+        let table = world.submit(Until::Complete).await;
         assert_eq!((loan_offers(&table), table.pending), (1, false));
     });
 }
@@ -207,7 +207,7 @@ fn what_still_gathers_when_the_daemon_stops_is_written() {
             tokio::time::sleep(Duration::from_secs(2)).await;
             world.matchmaker.drain().await;
         };
-        let (cut, ()) = tokio::join!(world.try_submit(Until::Settled), stopping);
+        let (cut, ()) = tokio::join!(world.try_submit(Until::Complete), stopping);
         assert!(cut.is_err(), "it was to be complete");
         assert_eq!(world.matchmaker.engine().records.store.scan(Tree::Answers, []).count(), 1);
     });
@@ -218,7 +218,7 @@ fn a_partner_that_panics_is_an_outcome_and_no_more() {
     paused(async {
         let world = World::of(&[partner("panics").loan(&failing("panic")), partner("prompt").loan("")]).await;
         for _ in 0..3 {
-            let table = world.submit(Until::Settled).await;
+            let table = world.submit(Until::Complete).await;
             assert_eq!((loan_offers(&table), table.pending), (1, false));
         }
     });
@@ -243,7 +243,7 @@ fn time_is_kept_back_for_second_look_while_it_may_be_needed() {
         let second = partner("second").second_look(3.0, &simulate("3s"));
         let world = World::of(&[silent, slow, second]).await;
         let begun = Instant::now();
-        let table = world.submit(Until::Settled).await;
+        let table = world.submit(Until::Complete).await;
         assert_eq!(json(&table)["specialOffers"].as_array().unwrap().len(), 1);
         // First look ends at 15 s − 0.1 s − 5 s, and second look answers 3 s later.
         assert_eq!(begun.elapsed().as_millis() / 100, 129);
@@ -258,7 +258,7 @@ fn a_complete_table_is_read_from_the_store_once_its_actor_has_left() {
         tokio::time::sleep(Duration::from_secs(2)).await;
         let live = world.poll(uuid(&first)).await;
         tokio::time::sleep(Duration::from_secs(3600)).await;
-        assert!(world.matchmaker.engine().live.all().is_empty(), "a settled table lingers only a little");
+        assert!(world.matchmaker.engine().live.all().is_empty(), "a complete table lingers only a little");
         let stored = world.poll(uuid(&first)).await;
         assert_eq!((live.json, live.version), (stored.json, stored.version));
     });
@@ -302,7 +302,7 @@ fn when_a_failed_disk_works_again_what_was_pending_goes_on() {
         tokio::time::sleep(Duration::from_secs(5)).await;
         assert!(world.poll(uuid(&before)).await.pending, "its answer could not be written");
         world.disk.set(false);
-        let next = world.submit(Until::Settled).await;
+        let next = world.submit(Until::Complete).await;
         assert_eq!((loan_offers(&next), next.pending), (1, false));
         tokio::time::sleep(Duration::from_secs(5)).await;
         let after = world.poll(uuid(&before)).await;
@@ -342,7 +342,7 @@ fn with_a_full_disk_nothing_new_is_taken_in_and_what_was_goes_on_until_there_is_
         let after = world.poll(uuid(&before)).await;
         assert_eq!((loan_offers(&after), after.pending), (1, false));
         world.space.set(false);
-        assert_eq!(loan_offers(&world.submit(Until::Settled).await), 1);
+        assert_eq!(loan_offers(&world.submit(Until::Complete).await), 1);
     });
 }
 

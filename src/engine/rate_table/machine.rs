@@ -96,7 +96,7 @@ pub struct TableWrite {
     /// Offers that were cut because the table has no numbers left.
     pub cut: usize,
     /// Whether the table is complete after this write.
-    pub settles: bool,
+    pub completes: bool,
 }
 
 /// The state from which a machine starts: a new table, or one that a restart left pending.
@@ -129,7 +129,8 @@ pub struct Machine {
     /// Seats whose ask was dropped for lack of time, from the last write.
     skipped: Vec<usize>,
     shows: bool,
-    settled: bool,
+    /// Whether [`Effect::Settle`] was emitted.
+    settle_emitted: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -169,7 +170,7 @@ impl Machine {
             sequence: sequence.unwrap_or(0),
             skipped: Vec::new(),
             shows: false,
-            settled: false,
+            settle_emitted: false,
             table,
         }
     }
@@ -213,7 +214,7 @@ impl Machine {
 
     /// Whether every seat has its outcome and all are written.
     pub fn is_complete(&self) -> bool {
-        self.is_written && self.table.progress().settled()
+        self.is_written && self.table.progress().all_ended()
     }
 
     /// Whether all seats that answer at once have their outcomes written.
@@ -287,8 +288,8 @@ impl Machine {
         if std::mem::take(&mut self.shows) {
             return Some(Effect::Show);
         }
-        let settles = !self.settled && self.is_complete();
-        self.settled |= settles;
+        let settles = !self.settle_emitted && self.is_complete();
+        self.settle_emitted |= settles;
         settles.then_some(Effect::Settle)
     }
 
@@ -354,7 +355,7 @@ impl Machine {
             sales,
             decisions: self.decisions_changed.then(|| self.decisions.clone()),
             cut,
-            settles: self.ahead.settled(),
+            completes: self.ahead.all_ended(),
         });
     }
 
@@ -520,7 +521,7 @@ mod tests {
         let mut world = World::new(vec![Kind::Catalog; 20]);
         world.drive(1);
         let write = world.table.in_flight.as_ref().expect("it is being written");
-        assert!(write.first && write.settles);
+        assert!(write.first && write.completes);
         assert_eq!(write.record.answers.len(), 20);
         world.written();
         world.drive(1);

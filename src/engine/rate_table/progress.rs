@@ -145,7 +145,7 @@ impl TableProgress {
     }
 
     /// Whether every seat has its outcome. After that nothing can change.
-    pub fn settled(&self) -> bool {
+    pub fn all_ended(&self) -> bool {
         self.pending().next().is_none()
     }
 }
@@ -200,7 +200,7 @@ mod tests {
         progress.apply(ended(0, false)).unwrap();
         let refused = progress.clone().apply(ended(0, true)).unwrap_err();
         assert_eq!(refused.phase, Some(SeatPhase::Ended));
-        assert!(progress.settled());
+        assert!(progress.all_ended());
     }
 
     /// A reference model that keeps every accepted event and derives each answer from scratch.
@@ -245,7 +245,7 @@ mod tests {
 
     proptest! {
         /// For every order of events: the pending list only shrinks, nothing changes once it is empty, and a
-        /// table whose every seat got an outcome is settled.
+        /// table whose every seat got an outcome has all ended.
         #[test]
         fn pending_only_shrinks(
             seats in prop::collection::vec(prop::sample::select(vec![LOAN, CARD, SECOND]), 0..12),
@@ -257,7 +257,7 @@ mod tests {
                 let before = progress.clone();
                 let event = if release { SeatEvent::Released { seat } } else { ended(seat, offers) };
                 let result = progress.apply(event);
-                if result.is_err() || before.settled() {
+                if result.is_err() || before.all_ended() {
                     prop_assert_eq!(&progress, &before);
                 }
                 let was: Vec<usize> = before.pending().collect();
@@ -266,7 +266,7 @@ mod tests {
             for seat in 0..seats.len() {
                 let _ = progress.apply(ended(seat, false));
             }
-            prop_assert!(progress.settled());
+            prop_assert!(progress.all_ended());
         }
 
         /// The state always matches the reference model.

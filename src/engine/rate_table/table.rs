@@ -62,10 +62,10 @@ impl Table {
     pub fn apply(&mut self, answer: &SeatAnswer) -> Result<(), IllegalTransition> {
         let seat = usize::from(answer.seat);
         let quotes = answer.outcome.quotes();
-        let was_settled = self.progress.settled();
+        let had_ended = self.progress.all_ended();
         self.progress.apply(SeatEvent::Ended { seat, offers: !quotes.is_empty() })?;
         // Invariant (S2): a table without pending responses never changes.
-        debug_assert!(!was_settled);
+        debug_assert!(!had_ended);
 
         self.answers += 1;
         let second_look = self.seats[seat].second_look;

@@ -131,7 +131,7 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
             happened.push(Happening { cause: Some(head.uuid), ..submitted });
             let head_key = head.uuid.as_bytes();
             let mut commit = commit.about(head.lead).put(Tree::RateTables, head_key, codec::encode(&**head));
-            if !write.settles {
+            if !write.completes {
                 let open = OpenTable::new(head.uuid, head.deadline, node);
                 commit = commit.put(Tree::OpenTables, head_key, open.to_bytes());
             }
@@ -149,7 +149,7 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
     if let Some(decisions) = &write.decisions {
         commit = commit.put(Tree::Asks, head.uuid.as_bytes(), codec::encode(decisions));
     }
-    if write.settles && !write.first {
+    if write.completes && !write.first {
         commit = commit.remove(Tree::OpenTables, head.uuid.as_bytes());
     }
     commit

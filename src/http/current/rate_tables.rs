@@ -23,7 +23,7 @@ pub async fn submit(context: Context<ApiState>) -> Answer {
 
 /// Accepts a lead; answers when all partners have answered.
 pub async fn submit_blocking(context: Context<ApiState>) -> Answer {
-    take_in(context, Until::Settled).await
+    take_in(context, Until::Complete).await
 }
 
 /// Merges the body into a lead of the caller's company and builds a new table for it; with a publishable

@@ -59,7 +59,7 @@ pub(super) fn rows(engine: &MatchingEngine, tables: impl IntoIterator<Item = Uui
         Some(fields! {
             uuid, lead => head.lead, company => tokens.name_of(head.company), test => head.test,
             created_at => head.created_at, products, asked => table.seats().len(), offers => table.offers(),
-            pending => !table.progress().settled(),
+            pending => !table.progress().all_ended(),
             // Dollars, and seconds until the last answer.
             amount => head.loan_amount,
             took => took_ms(head.created_at, &answers).map(|took| took as f64 / 1000.0),

@@ -83,7 +83,7 @@ fn a_minute_and_a_day_end_when_the_clock_says_so() {
         let caps = "per_minute = 1\nper_day = 2\ntime_zone = 'Asia/Tokyo'";
         let partners = [limited(partner("capped").loan(""), "loan", caps)];
         let world = World::with_clock(&partners, rules(), hand.clock()).await;
-        let asked = async || loan_offers(&world.submit(Until::Settled).await);
+        let asked = async || loan_offers(&world.submit(Until::Complete).await);
         assert_eq!((asked().await, asked().await), (1, 0));
         hand.advance(Duration::from_secs(30));
         assert_eq!((asked().await, asked().await), (1, 0));
@@ -115,7 +115,7 @@ fn a_month_ends_when_the_clock_says_so_and_is_counted_again_after_a_crash() {
         let hand = Hand::last_month(2, "10:00:00");
         let partners = [limited(partner("month").loan(""), "loan", "per_month = 2")];
         let world = World::with_clock(&partners, rules(), hand.clock()).await;
-        let asked = async |world: &World| loan_offers(&world.submit(Until::Settled).await);
+        let asked = async |world: &World| loan_offers(&world.submit(Until::Complete).await);
         assert_eq!((asked(&world).await, asked(&world).await, asked(&world).await), (1, 1, 0));
         hand.advance_days(5);
         let world = world.crash(&partners).await;
@@ -138,7 +138,7 @@ fn a_week_is_one_from_monday() {
         hand.advance_days(to_monday);
         let partners = [limited(partner("week").loan(""), "loan", "per_week = 1")];
         let world = World::with_clock(&partners, rules(), hand.clock()).await;
-        let asked = async || loan_offers(&world.submit(Until::Settled).await);
+        let asked = async || loan_offers(&world.submit(Until::Complete).await);
         assert_eq!((asked().await, asked().await), (1, 0));
         hand.advance_days(6);
         assert_eq!(asked().await, 0);
@@ -153,7 +153,7 @@ fn the_first_cap_of_a_month_that_a_reload_brings_counts_what_was_asked_before() 
         let hand = Hand::last_month(2, "10:00:00");
         let with = |limits: &str| [limited(partner("capped").loan(""), "loan", limits)];
         let world = World::with_clock(&with(""), rules(), hand.clock()).await;
-        let asked = async || loan_offers(&world.submit(Until::Settled).await);
+        let asked = async || loan_offers(&world.submit(Until::Complete).await);
         // Without a cap that needs them, asks older than a day are not kept.
         assert_eq!((asked().await, asked().await), (1, 1));
         hand.advance_days(3);
@@ -173,14 +173,14 @@ fn a_partner_is_asked_in_its_hours_only() {
         let hours = "schedule = [ { from = '08:00', to = '20:00' } ]";
         let partners = [limited(partner("office").loan(""), "loan", hours)];
         let world = World::with_clock(&partners, rules(), hand.clock()).await;
-        assert_eq!(loan_offers(&world.submit(Until::Settled).await), 1);
+        assert_eq!(loan_offers(&world.submit(Until::Complete).await), 1);
         hand.advance(Duration::from_secs(1));
-        assert_eq!(loan_offers(&world.submit(Until::Settled).await), 0);
+        assert_eq!(loan_offers(&world.submit(Until::Complete).await), 0);
         let standing = world.standing(0);
         let opens_in = standing.until.unwrap().timestamp_millis() - hand.now();
         assert_eq!((standing.state, opens_in), (State::OutsideSchedule, 12 * 3_600_000));
         hand.advance(Duration::from_secs(12 * 3600));
-        assert_eq!(loan_offers(&world.submit(Until::Settled).await), 1);
+        assert_eq!(loan_offers(&world.submit(Until::Complete).await), 1);
     });
 }
 
@@ -190,13 +190,13 @@ fn second_look_counts_when_it_begins_and_not_while_it_is_held() {
         let lender = limited(partner("lender").loan(""), "loan", "per_day = 1");
         let second = limited(partner("second").second_look(2.0, ""), "other", "per_day = 1");
         let world = World::of(&[lender, second]).await;
-        let first = world.submit(Until::Settled).await;
+        let first = world.submit(Until::Complete).await;
         assert_eq!((loan_offers(&first), special_offers(&first)), (1, 0));
         assert_eq!(world.standing(1).asked_today, 0, "it was held, and not needed");
-        let looked_again = world.submit(Until::Settled).await;
+        let looked_again = world.submit(Until::Complete).await;
         assert_eq!((loan_offers(&looked_again), special_offers(&looked_again)), (0, 1));
         assert_eq!(world.standing(1).asked_today, 1);
-        let nobody_left = world.submit(Until::Settled).await;
+        let nobody_left = world.submit(Until::Complete).await;
         assert_eq!((special_offers(&nobody_left), nobody_left.pending), (0, false));
     });
 }
@@ -228,7 +228,7 @@ fn a_seat_for_which_no_time_is_left_counts_nothing_before_and_after_a_restart() 
         rules.matching.deadline = Duration::from_millis(55);
         let partners = [partner("prompt").loan("")];
         let world = World::with_rules(&partners, rules).await;
-        world.submit(Until::Settled).await;
+        world.submit(Until::Complete).await;
         assert_eq!(world.standing(0).asked_today, 0);
         let world = world.crash(&partners).await;
         assert_eq!(world.standing(0).asked_today, 0);
@@ -240,7 +240,7 @@ fn of_submits_at_once_no_more_are_asked_than_may_be() {
     paused(async {
         let partners = [limited(partner("capped").loan(""), "loan", "per_day = 7")];
         let world = World::of(&partners).await;
-        let tables = join_all((0..20).map(|_| world.submit(Until::Settled))).await;
+        let tables = join_all((0..20).map(|_| world.submit(Until::Complete))).await;
         assert_eq!(tables.iter().map(loan_offers).sum::<usize>(), 7);
         assert_eq!(world.standing(0).asked_today, 7);
     });
@@ -271,7 +271,7 @@ fn changed_files_change_limits_and_keep_what_was_counted() {
         let hand = Hand::days_ago(3, "10:00:00");
         let with = |limits: &str| [limited(partner("capped").loan(""), "loan", limits)];
         let world = World::with_clock(&with("per_day = 1"), rules(), hand.clock()).await;
-        let asked = async || loan_offers(&world.submit(Until::Settled).await);
+        let asked = async || loan_offers(&world.submit(Until::Complete).await);
         assert_eq!((asked().await, asked().await), (1, 0));
         world.configure(&with("per_day = 2"), rules()).await;
         assert_eq!((asked().await, asked().await), (1, 0));

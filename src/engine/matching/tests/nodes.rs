@@ -63,7 +63,7 @@ async fn asked(node: &Matchmaker, leads: usize) -> usize {
     let mut offers = 0;
     for _ in 0..leads {
         let submission = Submission { look_back_minutes: None, ..submission(None) };
-        offers += loan_offers(&node.submit(submission, Until::Settled).await.unwrap());
+        offers += loan_offers(&node.submit(submission, Until::Complete).await.unwrap());
     }
     offers
 }
@@ -205,7 +205,7 @@ fn of_one_submit_that_two_nodes_are_sent_at_once_both_answer_with_the_same_table
                             IdempotencyKey::new(Viewer::of_all(company), &format!("round {round}"), b"lead");
                         let submission = Submission { company, ..submission(Some(key)) };
                         together.wait();
-                        answers.push(uuid(&node.submit(submission, Until::Settled).await.unwrap()));
+                        answers.push(uuid(&node.submit(submission, Until::Complete).await.unwrap()));
                     }
                     answers
                 })

@@ -17,13 +17,13 @@ fn a_table_keeps_the_book_and_the_rules_that_it_was_begun_with() {
         hasty.matching.linger = Duration::ZERO;
         world.configure(&[], hasty).await;
 
-        let later = world.submit(Until::Settled).await;
+        let later = world.submit(Until::Complete).await;
         assert!(later.deadline < begun.deadline && json(&later)["specialOffers"] == serde_json::json!([]));
         tokio::time::sleep(Duration::from_secs(2)).await;
-        let settled = world.poll(uuid(&begun)).await;
-        assert!(!settled.pending);
-        assert_eq!(json(&settled)["specialOffers"].as_array().unwrap().len(), 1, "who was held was asked");
-        assert_eq!(settled.deadline, begun.deadline);
+        let completed = world.poll(uuid(&begun)).await;
+        assert!(!completed.pending);
+        assert_eq!(json(&completed)["specialOffers"].as_array().unwrap().len(), 1, "who was held was asked");
+        assert_eq!(completed.deadline, begun.deadline);
     });
 }
 

@@ -61,7 +61,7 @@ proptest! {
         paused(async {
             let files: Vec<PartnerFile> = plans.iter().enumerate().map(|(nth, plan)| plan.file(nth)).collect();
             let world = World::of(&files).await;
-            let table = world.submit(Until::Settled).await;
+            let table = world.submit(Until::Complete).await;
             let lenders = plans.iter().filter(|plan| plan.second_look.is_none() && !plan.fails).count();
             prop_assert_eq!(loan_offers(&table), lenders);
 

@@ -178,7 +178,7 @@ fn of_table(records: &Records, book: &Book, record: &LeadRecord, table: &Table) 
         created_at: Timestamp::at(head.created_at),
         deadline: Timestamp::at(head.deadline),
         second_look_at: second_look_at.and_then(Timestamp::from_millis),
-        pending: !table.progress().settled(),
+        pending: !table.progress().all_ended(),
         same_files: head.book == book.fingerprint,
         same_lead: record.updated_at <= head.created_at,
         experiments: head.treatments.iter().map(of_treatment).collect(),

@@ -115,7 +115,7 @@ impl TableReplay {
         let table = reading::table(&self.records, uuid)?.ok_or(RecordUnavailable)?;
         let head = table.head();
         let record = reading::lead(&self.records.store, head.lead)?.ok_or(RecordUnavailable)?;
-        if !table.progress().settled() {
+        if !table.progress().all_ended() {
             self.tally.skip(|skipped| &mut skipped.pending);
             return Ok(());
         }

@@ -50,7 +50,7 @@ fn places_are_dealt_anew() {
     paused(async {
         let partners = [partner("first").loan(""), partner("second").loan("")];
         let world = World::with_rules(&partners, rules_of_places(1)).await;
-        world.submit(Until::Settled).await;
+        world.submit(Until::Complete).await;
         let newly_asked = |most: usize| {
             let wish = ReplaySelection { since: 0, company: None, limit: None };
             let rules = rules_of_places(most);
@@ -76,7 +76,7 @@ proptest! {
             let world = World::with_rules(&partners, rules_of_places(most)).await;
             let mut shown = 0;
             for _ in 0..leads {
-                let table = world.submit(Until::Settled).await;
+                let table = world.submit(Until::Complete).await;
                 let told = json(&table);
                 let offers = |array: &str| told[array].as_array().unwrap().len();
                 shown += offers("loanOffers") + offers("specialOffers");

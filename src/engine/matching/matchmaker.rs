@@ -18,7 +18,7 @@ use super::configuration::Configuration;
 use super::engine::MatchingEngine;
 use super::idempotency::{IdempotencyKey, IdempotencyLock, IdempotencyState, KeysInFlight};
 use super::messages::{AwaitTable, GetRateTable, Leave, TableSnapshot, Until};
-use super::rate_table_actor::{AckReceiver, FirstWrite, RateTableActor, Start};
+use super::rate_table_actor::{AckReceiver, FirstWrite, RateTableActor, TableResources};
 use super::refused::LeadRefusal;
 use super::seating::Seating;
 use super::showing::{self, rate_table};
@@ -288,7 +288,7 @@ impl Matchmaker {
         let (ack_sender, ack_receiver) = oneshot::channel();
         let seats: Vec<_> = seating.plan.fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
         let begun_table = (Table::new(Arc::new(head), seats), LaterDecisions::default(), None);
-        let start = Start {
+        let resources = TableResources {
             configuration,
             lead_created_at: record.created_at,
             bands: record.bands,
@@ -304,7 +304,7 @@ impl Matchmaker {
             slot: Some(slot),
             trace,
         };
-        let actor = self.start(Arbiter::try_current(), begun_table, start);
+        let actor = self.start(Arbiter::try_current(), begun_table, resources);
         StartedTable { actor, record, table, deadline, submit_wait, ack_receiver, permit }
     }
 
@@ -329,7 +329,7 @@ impl Matchmaker {
         let left = Duration::from_millis(left).min(head.longest());
         let store = &self.engine.records.store;
         let named = treatment::ranking(&head.treatments);
-        let start = Start {
+        let resources = TableResources {
             lead_created_at: record.as_ref().map_or(head.created_at, |record| record.created_at),
             bands: record.as_ref().map(|record| record.bands).unwrap_or_default(),
             earlier_digests: record
@@ -352,7 +352,7 @@ impl Matchmaker {
         };
         let (decisions, sequence) =
             (reading::later_decisions(store, table)?, reading::next_answer(store, table));
-        self.start(None, (stored, decisions, Some(sequence)), start);
+        self.start(None, (stored, decisions, Some(sequence)), resources);
         Ok(true)
     }
 
@@ -396,15 +396,15 @@ impl Matchmaker {
         &self,
         here: Option<ArbiterHandle>,
         (table, decisions, sequence): (Table, LaterDecisions, Option<u16>),
-        start: Start,
+        resources: TableResources,
     ) -> Addr<RateTableActor> {
         let answers_at_once = |fit: &Option<Fit>| fit.as_ref().is_none_or(|fit| fit.seat.answers_at_once());
-        let at_once = start.fits.iter().map(answers_at_once).collect();
+        let at_once = resources.fits.iter().map(answers_at_once).collect();
         let beginning = MachineStart { table, at_once, decisions, sequence };
         let next = || self.next_arbiter.fetch_add(1, Ordering::Relaxed) % self.arbiters.len();
         let arbiter = here.unwrap_or_else(|| self.arbiters[next()].clone());
         let engine = Arc::clone(&self.engine);
-        RateTableActor::start_in_arbiter(&arbiter, move |_| RateTableActor::new(engine, start, beginning))
+        RateTableActor::start_in_arbiter(&arbiter, move |_| RateTableActor::new(engine, resources, beginning))
     }
 }
 

@@ -37,8 +37,8 @@ use offerd_partners::Fit;
 use offerd_partners::ranking::RankedBy;
 use offerd_store::CommitError;
 
-/// The parameters of an actor.
-pub struct Start {
+/// What an actor needs for its table, taken and released as the table advances.
+pub struct TableResources {
     /// The configuration of the table, until it is complete.
     pub configuration: Arc<Configuration>,
     /// The lead as sent to partners.
@@ -89,8 +89,8 @@ pub struct FirstWrite {
 /// Builds one lead's rate table, and lingers a little after completion.
 pub struct RateTableActor {
     engine: Arc<MatchingEngine>,
-    start: Start,
-    table: Machine,
+    resources: TableResources,
+    machine: Machine,
     budget: Budget,
     prepared: Option<PreparedRequests>,
     /// The caller of the first write, and how far the table must come for it.
@@ -106,7 +106,7 @@ impl Actor for RateTableActor {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Context<Self>) {
-        if self.start.first.is_none() {
+        if self.resources.first.is_none() {
             self.go_live(ctx);
         }
         self.drive(ctx);
@@ -175,24 +175,24 @@ impl Handler<Leave> for RateTableActor {
 
 impl RateTableActor {
     /// An actor, ready to start on an arbiter.
-    pub fn new(engine: Arc<MatchingEngine>, start: Start, beginning: MachineStart) -> Self {
+    pub fn new(engine: Arc<MatchingEngine>, resources: TableResources, beginning: MachineStart) -> Self {
         let deadline = beginning.table.head().longest();
-        let rules = MatchingSettings { deadline, ..start.configuration.rules.matching };
+        let rules = MatchingSettings { deadline, ..resources.configuration.rules.matching };
         Self {
             engine,
-            budget: Budget::until(start.deadline, rules),
-            table: Machine::new(beginning),
+            budget: Budget::until(resources.deadline, rules),
+            machine: Machine::new(beginning),
             prepared: None,
             waiting: None,
             replies: None,
             slowest: [Duration::ZERO; 2],
             audience: Audience::default(),
-            start,
+            resources,
         }
     }
 
     fn drive(&mut self, ctx: &mut Context<Self>) {
-        while let Some(effect) = self.table.poll(self.engine.now_ms()) {
+        while let Some(effect) = self.machine.poll(self.engine.now_ms()) {
             match effect {
                 Effect::Ask(seats) => self.ask(&seats, ctx),
                 Effect::JudgeHeld(held) => self.judge_held(&held),
@@ -206,12 +206,12 @@ impl RateTableActor {
     }
 
     fn shown(&self) -> &Table {
-        self.table.table()
+        self.machine.table()
     }
 
     fn go_live(&mut self, ctx: &mut Context<Self>) {
         self.engine.live.add(self.shown().head(), ctx.address());
-        let left = self.start.deadline.saturating_duration_since(Instant::now());
+        let left = self.resources.deadline.saturating_duration_since(Instant::now());
         ctx.run_later(left, |actor, ctx| {
             // Replies that are still gathering at the deadline were in time.
             actor.take_in_gathered();

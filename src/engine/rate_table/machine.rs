@@ -390,13 +390,13 @@ mod tests {
     #[derive(Debug, Clone, Copy, PartialEq)]
     enum Kind {
         Catalog,
-        Afar,
+        Remote,
         SecondLook,
     }
 
     /// A table driven by hand: each effect succeeds or fails as drawn.
     struct World {
-        table: Machine,
+        machine: Machine,
         kinds: Vec<Kind>,
         asked: HashSet<usize>,
         /// Answers in the order of writing.
@@ -442,18 +442,18 @@ mod tests {
 
     impl World {
         fn new(kinds: Vec<Kind>) -> Self {
-            let table = Machine::new(MachineStart {
+            let machine = Machine::new(MachineStart {
                 table: empty(&kinds),
                 at_once: kinds.iter().map(|kind| *kind == Kind::Catalog).collect(),
                 decisions: LaterDecisions::default(),
                 sequence: None,
             });
-            Self { table, kinds, asked: HashSet::new(), on_disk: Vec::new(), settled: 0, writes: 0 }
+            Self { machine, kinds, asked: HashSet::new(), on_disk: Vec::new(), settled: 0, writes: 0 }
         }
 
         /// Carries out the effects; `draw` decides which seats have no time or are held back.
         fn drive(&mut self, draw: u8) {
-            while let Some(effect) = self.table.poll(7) {
+            while let Some(effect) = self.machine.poll(7) {
                 match effect {
                     Effect::Ask(seats) => seats.into_iter().for_each(|seat| self.ask(seat, draw)),
                     Effect::JudgeHeld(held) => {
@@ -463,10 +463,10 @@ mod tests {
                             false => Verdict::Asked,
                         };
                         let verdicts = held.into_iter().map(|seat| (seat, verdict(seat))).collect();
-                        self.table.handle(TableEvent::HeldJudged { at: 7, verdicts });
+                        self.machine.handle(TableEvent::HeldJudged { at: 7, verdicts });
                     }
                     Effect::Write => {
-                        let write = self.table.in_flight.as_ref().expect("a write is in flight");
+                        let write = self.machine.in_flight.as_ref().expect("a write is in flight");
                         assert_eq!(write.first, self.writes == 0);
                     }
                     Effect::Settle => self.settled += 1,
@@ -479,12 +479,12 @@ mod tests {
             assert!(self.asked.insert(seat), "a seat is asked once");
             assert!(
                 self.writes > 0 || self.kinds[seat] == Kind::Catalog,
-                "nobody hears of what is not written"
+                "nobody hears of an unwritten lead"
             );
             if draw.is_multiple_of(5) {
-                return self.table.handle(TableEvent::NoTime { seat, at: 7 });
+                return self.machine.handle(TableEvent::NoTime { seat, at: 7 });
             }
-            self.table.handle(TableEvent::Asked { seat, ask: Ask { after_ms: 0, budget_ms: 1 } });
+            self.machine.handle(TableEvent::Asked { seat, ask: Ask { after_ms: 0, budget_ms: 1 } });
             if self.kinds[seat] == Kind::Catalog {
                 self.answer(seat);
             }
@@ -492,14 +492,14 @@ mod tests {
 
         fn answer(&mut self, seat: usize) {
             let end = Outcome::NoOffers(NoOfferReason::Declined).into();
-            self.table.handle(TableEvent::Answered { seat, end, at: 7 });
+            self.machine.handle(TableEvent::Answered { seat, end, at: 7 });
         }
 
         fn written(&mut self) {
-            let Some(write) = self.table.in_flight.clone() else { return };
+            let Some(write) = self.machine.in_flight.clone() else { return };
             self.writes += 1;
             self.on_disk.extend(write.record.answers);
-            self.table.handle(TableEvent::Written);
+            self.machine.handle(TableEvent::Written);
         }
 
         /// Asserts that the disk holds the shown answers, with one outcome per seat.
@@ -508,11 +508,11 @@ mod tests {
             for answer in &self.on_disk {
                 assert!(folded.apply(answer).is_ok(), "a seat has one outcome");
             }
-            assert_eq!(folded.answers(), self.table.table().answers());
+            assert_eq!(folded.answers(), self.machine.table().answers());
             let pending = |table: &Table| table.progress().pending().collect::<Vec<_>>();
-            assert_eq!(pending(&folded), pending(self.table.table()));
+            assert_eq!(pending(&folded), pending(self.machine.table()));
             assert!(self.settled <= 1);
-            assert_eq!(self.settled == 1, self.table.is_complete());
+            assert_eq!(self.settled == 1, self.machine.is_complete());
         }
     }
 
@@ -520,7 +520,7 @@ mod tests {
     fn a_table_of_catalogs_is_one_write() {
         let mut world = World::new(vec![Kind::Catalog; 20]);
         world.drive(1);
-        let write = world.table.in_flight.as_ref().expect("it is being written");
+        let write = world.machine.in_flight.as_ref().expect("it is being written");
         assert!(write.first && write.completes);
         assert_eq!(write.record.answers.len(), 20);
         world.written();
@@ -529,35 +529,35 @@ mod tests {
     }
 
     #[test]
-    fn who_lives_elsewhere_is_asked_when_the_lead_is_on_the_disk() {
-        let mut world = World::new(vec![Kind::Catalog, Kind::Afar]);
+    fn a_remote_seat_is_asked_when_the_lead_is_on_the_disk() {
+        let mut world = World::new(vec![Kind::Catalog, Kind::Remote]);
         world.drive(1);
         assert_eq!(world.asked, HashSet::from([0]));
         world.written();
         world.drive(1);
         assert_eq!(world.asked, HashSet::from([0, 1]));
-        assert!(world.table.has_prompt_answers() && !world.table.is_complete());
+        assert!(world.machine.has_prompt_answers() && !world.machine.is_complete());
         world.answer(1);
         world.drive(1);
         world.written();
         world.drive(1);
         world.holds();
-        assert!(world.table.is_complete());
+        assert!(world.machine.is_complete());
     }
 
     #[test]
     fn what_the_store_has_no_room_for_is_written_later_in_the_same_order() {
-        let mut world = World::new(vec![Kind::Afar, Kind::Afar]);
+        let mut world = World::new(vec![Kind::Remote, Kind::Remote]);
         world.drive(1);
         world.written();
         world.drive(1);
         world.answer(1);
         world.drive(1);
-        world.table.handle(TableEvent::PutOff);
+        world.machine.handle(TableEvent::PutOff);
         world.answer(0);
         world.drive(1);
-        assert_eq!(world.table.in_flight, None);
-        world.table.handle(TableEvent::Retry);
+        assert_eq!(world.machine.in_flight, None);
+        world.machine.handle(TableEvent::Retry);
         world.drive(1);
         world.written();
         world.drive(1);
@@ -572,7 +572,7 @@ mod tests {
         /// table is complete once the deadline has passed and the write in flight is done.
         #[test]
         fn it_comes_to_its_end_by_the_deadline(
-            kinds in prop::collection::vec(prop::sample::select(vec![Kind::Catalog, Kind::Afar, Kind::SecondLook]), 0..6),
+            kinds in prop::collection::vec(prop::sample::select(vec![Kind::Catalog, Kind::Remote, Kind::SecondLook]), 0..6),
             steps in prop::collection::vec((0..6_u8, any::<u8>()), 0..30),
         ) {
             let mut world = World::new(kinds);
@@ -586,24 +586,24 @@ mod tests {
                         }
                     }
                     2 | 3 => world.written(),
-                    4 if world.writes > 0 => world.table.handle(TableEvent::PutOff),
-                    _ => world.table.handle(TableEvent::Retry),
+                    4 if world.writes > 0 => world.machine.handle(TableEvent::PutOff),
+                    _ => world.machine.handle(TableEvent::Retry),
                 }
                 world.drive(draw);
                 world.holds();
             }
-            world.table.handle(TableEvent::Retry);
+            world.machine.handle(TableEvent::Retry);
             for _ in 0..3 {
                 world.drive(1);
                 world.written();
                 world.drive(1);
-                world.table.handle(TableEvent::DeadlinePassed { at: 15_000 });
+                world.machine.handle(TableEvent::DeadlinePassed { at: 15_000 });
             }
             world.drive(1);
             world.written();
             world.drive(1);
             world.holds();
-            prop_assert!(world.table.is_complete());
+            prop_assert!(world.machine.is_complete());
         }
     }
 }

@@ -19,37 +19,38 @@ impl RateTableActor {
     }
 
     pub(super) fn take_in_reply(&mut self, PartnerAnswered { seat, end, at, elapsed }: PartnerAnswered) {
-        let slowest = &mut self.slowest[usize::from(self.table.released_at(seat).is_some())];
+        let slowest = &mut self.slowest[usize::from(self.machine.released_at(seat).is_some())];
         *slowest = elapsed.max(*slowest);
         self.engine.statistics.replied(&self.shown().seats()[seat], self.noted(seat, &end, elapsed));
-        if self.table.has_outcome(seat) {
+        if self.machine.has_outcome(seat) {
             counter!(LATE_ANSWERS).increment(1);
             return;
         }
-        self.table.handle(TableEvent::Answered { seat, end, at });
+        self.machine.handle(TableEvent::Answered { seat, end, at });
     }
 
     pub(super) fn noted<'n>(&self, seat: usize, end: &'n AskEnd, elapsed: Duration) -> AskObservation<'n> {
         let head = self.shown().head();
-        let late = self.table.has_outcome(seat);
+        let late = self.machine.has_outcome(seat);
         AskObservation { rate_table: head.uuid, test: head.test, end, elapsed, late }
     }
 
     pub(super) fn time_out(&mut self) {
         // After a restart, only the clock gives the age of the table.
         let since = (self.engine.now_ms() - self.shown().head().created_at).max(0);
-        let elapsed = self.start.begun.map_or(Duration::from_millis(since as u64), |begun| begun.elapsed());
+        let elapsed =
+            self.resources.begun.map_or(Duration::from_millis(since as u64), |begun| begun.elapsed());
         let end = Outcome::TimedOut.into();
-        for seat in self.table.waited_for() {
+        for seat in self.machine.waited_for() {
             self.engine.statistics.unanswered(&self.shown().seats()[seat], self.noted(seat, &end, elapsed));
         }
-        self.table.handle(TableEvent::DeadlinePassed { at: self.engine.now_ms() });
+        self.machine.handle(TableEvent::DeadlinePassed { at: self.engine.now_ms() });
     }
 
     /// Requests replies one by one where a viewer sees the pending table or a reply may start second look.
     pub(super) fn look_to_hurry(&self) {
         if let Some(replies) = &self.replies {
-            replies.hurry(self.table.second_look_to_come() || self.audience.watches());
+            replies.hurry(self.machine.second_look_to_come() || self.audience.watches());
         }
     }
 }

@@ -30,29 +30,29 @@ use offerd_partners::{Fit, Seat, SeatTemplate};
 impl RateTableActor {
     pub(super) fn ask(&mut self, seats: &[usize], ctx: &mut Context<Self>) {
         let bidding = Bidding::default();
-        let chosen = self.start.calls.iter().filter(|(_, call)| call.bid.is_some());
+        let chosen = self.resources.calls.iter().filter(|(_, call)| call.bid.is_some());
         chosen.for_each(|(seat, _)| bidding.was_chosen(usize::from(*seat)));
         let prepared = self.prepared.take();
         let unprepared = || PreparedRequests { question: Arc::new(self.question()), requests: Vec::new() };
         let mut prepared = prepared.unwrap_or_else(unprepared);
         for &seat in seats {
             let at = self.engine.now_ms();
-            let Some(fit) = self.start.fits[seat].take() else {
+            let Some(fit) = self.resources.fits[seat].take() else {
                 let gone = Outcome::Failed(AskFailure::Gone);
                 self.engine.statistics.not_asked(&self.shown().seats()[seat], gone.word());
-                self.table.handle(TableEvent::Answered { seat, end: gone.into(), at });
+                self.machine.handle(TableEvent::Answered { seat, end: gone.into(), at });
                 continue;
             };
-            let holds_up = self.table.second_look_to_come() && fit.seat.product_type == ProductType::Loan;
+            let holds_up = self.machine.second_look_to_come() && fit.seat.product_type == ProductType::Loan;
             let Some(budget) = self.budget.for_partner(self.engine.statistics.timeout(&fit.seat), holds_up)
             else {
                 self.engine.statistics.not_asked(&self.shown().seats()[seat], "no_time");
-                self.table.handle(TableEvent::NoTime { seat, at });
+                self.machine.handle(TableEvent::NoTime { seat, at });
                 continue;
             };
-            let before = self.table.asked_before(seat).map_or(0, |asked| (at - asked).max(0));
+            let before = self.machine.asked_before(seat).map_or(0, |asked| (at - asked).max(0));
             let before = Duration::from_millis(before as u64);
-            self.table.handle(TableEvent::Asked { seat, ask: self.asked(at, before, budget) });
+            self.machine.handle(TableEvent::Asked { seat, ask: self.asked(at, before, budget) });
             if self.answers_at_once(&fit.seat) {
                 self.ask_catalog(seat, &fit, &prepared.question);
             } else {
@@ -64,14 +64,14 @@ impl RateTableActor {
     }
 
     pub(super) fn answers_at_once(&self, seat: &Seat) -> bool {
-        let is_triggered = || Trigger::of(&self.start.lead, &seat.identity.key).is_some();
+        let is_triggered = || Trigger::of(&self.resources.lead, &seat.identity.key).is_some();
         seat.answers_at_once() && !(self.shown().head().test && is_triggered())
     }
 
     pub(super) fn ask_catalog(&mut self, seat: usize, fit: &Fit, question: &LeadQuestion) {
         let asked_at = Instant::now();
-        let trace = self.start.trace.ask(&fit.seat.identity.key, fit.seat.product_type.as_str());
-        let most = self.start.configuration.rules.matching.offers_per_partner;
+        let trace = self.resources.trace.ask(&fit.seat.identity.key, fit.seat.product_type.as_str());
+        let most = self.resources.configuration.rules.matching.offers_per_partner;
         let ask = AssertUnwindSafe(|| catalog_answer(&fit.seat, &fit.offers, most, question));
         let outcome = catch_unwind(ask).unwrap_or(Outcome::Failed(AskFailure::Panicked));
         trace.end(outcome.word(), !outcome.is_failure());
@@ -87,16 +87,16 @@ impl RateTableActor {
         prepared: &mut PreparedRequests,
         ctx: &mut Context<Self>,
     ) {
-        let rules = self.start.configuration.rules.matching;
+        let rules = self.resources.configuration.rules.matching;
         let replies = self.replies.get_or_insert_with(|| {
             let replies = SeatReplies::default();
             ctx.add_stream(replies.gathered(rules.gather_answers));
             replies
         });
-        let trace = self.start.trace.ask(&fit.seat.identity.key, fit.seat.product_type.as_str());
+        let trace = self.resources.trace.ask(&fit.seat.identity.key, fit.seat.product_type.as_str());
         let (context, reply) = (trace.context(), replies.register(seat, time, trace));
         let request = RequestOffers {
-            client: self.start.configuration.clients.of(&fit.seat),
+            client: self.resources.configuration.clients.of(&fit.seat),
             seat: fit.seat,
             offers: fit.offers,
             most: rules.offers_per_partner,
@@ -120,7 +120,7 @@ impl RateTableActor {
             records: self.engine.records.clone(),
             head: Arc::clone(head),
             seat: position,
-            found: self.start.calls.get(&position).cloned(),
+            found: self.resources.calls.get(&position).cloned(),
         };
         Calls {
             journal: (source.has_once() || source.has_callback()).then(journal),
@@ -130,7 +130,7 @@ impl RateTableActor {
                 self.engine.callbacks.register(id, &fit.seat)
             }),
             transcript: source.transcripts.then(|| {
-                let settings = self.start.configuration.rules.transcripts;
+                let settings = self.resources.configuration.rules.transcripts;
                 self.engine.transcripts.record(head, position, source, settings)
             }),
             is_paused: source.has_once().then(|| {
@@ -151,29 +151,30 @@ impl RateTableActor {
     }
 
     pub(super) fn question(&self) -> LeadQuestion {
-        let question = LeadQuestion::of(self.shown().head(), Arc::clone(&self.start.lead), self.start.bands);
-        question.ranked_by(self.start.ranked_by.clone())
+        let question =
+            LeadQuestion::of(self.shown().head(), Arc::clone(&self.resources.lead), self.resources.bands);
+        question.ranked_by(self.resources.ranked_by.clone())
     }
 
     pub(super) fn judge_held(&mut self, held: &[usize]) {
-        let in_book = held.iter().filter_map(|seat| Some((*seat, self.start.fits[*seat].as_ref()?)));
+        let in_book = held.iter().filter_map(|seat| Some((*seat, self.resources.fits[*seat].as_ref()?)));
         let (seats, fits): (Vec<usize>, Vec<&Fit>) = in_book.unzip();
         let all: Vec<&Seat> = fits.iter().map(|fit| &*fit.seat).collect();
         let head = self.shown().head();
-        let digests = Digests::with_earlier(&self.start.lead, &self.start.earlier_digests);
+        let digests = Digests::with_earlier(&self.resources.lead, &self.resources.earlier_digests);
         let (round, verdicts) = self.engine.judge_seats((head.test, head.lead), &digests, all.len(), &all);
         let verdicts: Vec<_> = seats.into_iter().zip(verdicts).collect();
         for (seat, _) in verdicts.iter().filter(|(_, verdict)| *verdict != Verdict::Asked) {
             self.engine.statistics.not_asked(&self.shown().seats()[*seat], "held_back");
         }
-        self.table.handle(TableEvent::HeldJudged { at: round.at, verdicts });
+        self.machine.handle(TableEvent::HeldJudged { at: round.at, verdicts });
     }
 
     pub(super) fn give_back(&self, seats: &[usize]) {
         let head = self.shown().head();
         for &seat in seats {
             let SeatTemplate { key, product_type, .. } = &*self.shown().seats()[seat];
-            let at = self.table.released_at(seat).unwrap_or(head.created_at);
+            let at = self.machine.released_at(seat).unwrap_or(head.created_at);
             let round = LimiterRound { at, test: head.test };
             self.engine.limiter.give_back(round, [(key.as_str(), *product_type)]);
         }

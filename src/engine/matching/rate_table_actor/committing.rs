@@ -24,14 +24,14 @@ const FAILED_PAUSE: Duration = Duration::from_millis(250);
 
 impl RateTableActor {
     pub(super) fn write(&mut self, ctx: &mut Context<Self>) {
-        let Some(write) = &self.table.in_flight else { return };
+        let Some(write) = &self.machine.in_flight else { return };
         if write.cut > 0 {
             counter!(OFFERS_CUT, "partner" => "all").increment(write.cut as u64);
         }
-        match self.start.first.take() {
+        match self.resources.first.take() {
             Some(first) => self.write_first(first, ctx),
             None => {
-                let commit = writing::table(self.shown(), self.start.lead_created_at, None, write);
+                let commit = writing::table(self.shown(), self.resources.lead_created_at, None, write);
                 let written = self.engine.records.store.commit(commit).into_actor(self);
                 ctx.spawn(written.map(|result, actor, ctx| actor.written(result, ctx)));
             }
@@ -40,16 +40,16 @@ impl RateTableActor {
 
     /// Writes the table with its lead, and prepares the requests meanwhile.
     fn write_first(&mut self, first: FirstWrite, ctx: &mut Context<Self>) {
-        let Some(write) = &self.table.in_flight else { return };
+        let Some(write) = &self.machine.in_flight else { return };
         let FirstWrite { lead, until, ack_sender } = first;
-        let commit = writing::table(self.shown(), self.start.lead_created_at, Some(lead), write);
+        let commit = writing::table(self.shown(), self.resources.lead_created_at, Some(lead), write);
         self.waiting = Some((until, ack_sender));
         let question = Arc::new(self.question());
         let written = self.engine.records.store.commit(commit);
-        let afar = self.start.fits.iter().map(|fit| fit.as_ref().map(|fit| Arc::clone(&fit.seat)));
-        let afar: Vec<_> = afar.map(|seat| seat.filter(|seat| seat.http.is_some())).collect();
+        let remote = self.resources.fits.iter().map(|fit| fit.as_ref().map(|fit| Arc::clone(&fit.seat)));
+        let remote: Vec<_> = remote.map(|seat| seat.filter(|seat| seat.http.is_some())).collect();
         let written = async move {
-            PreparedRequests::meanwhile(written, question, afar.iter().map(Option::as_deref)).await
+            PreparedRequests::meanwhile(written, question, remote.iter().map(Option::as_deref)).await
         };
         ctx.spawn(written.into_actor(self).map(|(result, prepared), actor, ctx| {
             actor.prepared = Some(prepared);
@@ -59,18 +59,18 @@ impl RateTableActor {
 
     pub(super) fn first_written(&mut self, result: Result<(), CommitError>, ctx: &mut Context<Self>) {
         let Some((until, ack_sender)) = self.waiting.take() else { return };
-        self.start.key_lock = None;
+        self.resources.key_lock = None;
         if let Err(failure) = result {
-            let counted: Vec<usize> = self.table.counted().collect();
+            let counted: Vec<usize> = self.machine.counted().collect();
             self.give_back(&counted);
-            std::mem::take(&mut self.start.trace).fail("not taken in");
+            std::mem::take(&mut self.resources.trace).fail("not taken in");
             // The caller may have hung up.
             let _ = ack_sender.send(Err(failure));
             ctx.stop();
             return;
         }
         self.take_in_written();
-        if !self.table.is_complete() {
+        if !self.machine.is_complete() {
             self.go_live(ctx);
         }
         let _ = ack_sender.send(Ok(self.has_come(until).then(|| self.snapshot()).flatten()));
@@ -82,9 +82,9 @@ impl RateTableActor {
             Ok(()) => self.take_in_written(),
             // Only the recovery of many tables can fill the queue; the answers wait until there is room.
             Err(CommitError::Busy) => {
-                self.table.handle(TableEvent::PutOff);
+                self.machine.handle(TableEvent::PutOff);
                 ctx.run_later(BUSY_PAUSE, |actor, ctx| {
-                    actor.table.handle(TableEvent::Retry);
+                    actor.machine.handle(TableEvent::Retry);
                     actor.drive(ctx);
                 });
             }
@@ -113,12 +113,12 @@ impl RateTableActor {
                 return actor.await_store(ctx);
             }
             let table = actor.shown().head().uuid;
-            match actor.table.in_flight.as_ref().map(|write| writing::is_written(store, table, write)) {
+            match actor.machine.in_flight.as_ref().map(|write| writing::is_written(store, table, write)) {
                 Some(Ok(true)) => actor.take_in_written(),
                 Some(Err(_)) => return actor.await_store(ctx),
                 Some(Ok(false)) | None => {
-                    actor.table.handle(TableEvent::PutOff);
-                    actor.table.handle(TableEvent::Retry);
+                    actor.machine.handle(TableEvent::PutOff);
+                    actor.machine.handle(TableEvent::Retry);
                 }
             }
             actor.drive(ctx);
@@ -126,12 +126,12 @@ impl RateTableActor {
     }
 
     fn take_in_written(&mut self) {
-        let sales = self.table.in_flight.as_ref().map(|write| write.sales.clone()).unwrap_or_default();
+        let sales = self.machine.in_flight.as_ref().map(|write| write.sales.clone()).unwrap_or_default();
         for sale in sales.iter().filter(|_| !self.shown().head().test) {
             self.engine
                 .limiter
                 .add_payout(&Posting::of_sale(&self.shown().seats()[usize::from(sale.seat)], sale));
         }
-        self.table.handle(TableEvent::Written);
+        self.machine.handle(TableEvent::Written);
     }
 }

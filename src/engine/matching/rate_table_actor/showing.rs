@@ -11,14 +11,14 @@ use offerd_base::telemetry::metrics::{TABLE_BUDGET_LEFT_SECONDS, TABLE_OVERHEAD_
 impl RateTableActor {
     pub(super) fn has_come(&self, until: Until) -> bool {
         match until {
-            Until::Complete => self.table.is_complete(),
+            Until::Complete => self.machine.is_complete(),
             Until::After(version) => self.shown().answers() != version,
-            Until::Prompt => self.table.has_prompt_answers(),
+            Until::Prompt => self.machine.has_prompt_answers(),
         }
     }
 
     pub(super) fn snapshot(&mut self) -> Option<TableSnapshot> {
-        self.audience.show(|| self.engine.show(self.table.table()))
+        self.audience.show(|| self.engine.show(self.machine.table()))
     }
 
     pub(super) fn show(&mut self) {
@@ -41,15 +41,15 @@ impl RateTableActor {
         let word = |is: bool| if is { "yes" } else { "no" };
         let (test, offers) = (word(self.shown().head().test), word(self.shown().offers() > 0));
         counter!(TABLES_SETTLED, "test" => test, "offers" => offers).increment(1);
-        let left = self.start.deadline.saturating_duration_since(Instant::now());
+        let left = self.resources.deadline.saturating_duration_since(Instant::now());
         histogram!(TABLE_BUDGET_LEFT_SECONDS).record(left.as_secs_f64());
-        if let Some(begun) = self.start.begun {
+        if let Some(begun) = self.resources.begun {
             let overhead = begun.elapsed().saturating_sub(self.slowest.iter().sum());
             histogram!(TABLE_OVERHEAD_SECONDS).record(overhead.as_secs_f64());
         }
-        self.start.slot = None;
-        drop(std::mem::take(&mut self.start.trace));
-        ctx.run_later(self.start.configuration.rules.matching.linger, |actor, ctx| actor.leave(ctx));
+        self.resources.slot = None;
+        drop(std::mem::take(&mut self.resources.trace));
+        ctx.run_later(self.resources.configuration.rules.matching.linger, |actor, ctx| actor.leave(ctx));
         self.leave_if_done(ctx);
     }
 

@@ -76,29 +76,29 @@ impl Stored<'_> {
         let seats: Vec<_> = fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
         let (at_once, decisions) = (vec![true; seats.len()], LaterDecisions::default());
         let table = Table::new(Arc::new(anew(head, &fits)), seats);
-        let mut table = Machine::new(MachineStart { table, at_once, decisions, sequence: None });
+        let mut machine = Machine::new(MachineStart { table, at_once, decisions, sequence: None });
         let at = head.created_at;
         let mut asked = Vec::new();
-        while let Some(effect) = table.poll(at) {
+        while let Some(effect) = machine.poll(at) {
             match effect {
                 Effect::Ask(seats) => {
                     for seat in seats {
                         let fit = &fits[seat];
                         let outcome = self.outcome(&facts, fit, most);
                         asked.extend(outcome.was_asked().then(|| seat_key(&fit.seat.known_as)));
-                        table.handle(TableEvent::Answered { seat, end: outcome.into(), at });
+                        machine.handle(TableEvent::Answered { seat, end: outcome.into(), at });
                     }
                 }
                 Effect::JudgeHeld(held) => {
                     let verdicts = judge(&held.iter().map(|seat| &*fits[*seat].seat).collect::<Vec<_>>());
                     let verdicts = held.into_iter().zip(verdicts).collect();
-                    table.handle(TableEvent::HeldJudged { at, verdicts });
+                    machine.handle(TableEvent::HeldJudged { at, verdicts });
                 }
-                Effect::Write => table.handle(TableEvent::Written),
+                Effect::Write => machine.handle(TableEvent::Written),
                 Effect::GiveBack(_) | Effect::Show | Effect::Settle => {}
             }
         }
-        let offers = table.table().shown().map(|(seat, quote)| {
+        let offers = machine.table().shown().map(|(seat, quote)| {
             let name = name_in(&fits, seat, quote).unwrap_or_else(|| self.templates.offer_name(quote.text));
             (seat_key(seat), name, quote.clone())
         });

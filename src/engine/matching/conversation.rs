@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::answer_reader::AnswerReader;
 use super::ask_error::AskError;
-use super::calls::Calls;
+use super::ask_session::AskSession;
 use super::partner_clients::{PartnerClient, Rendered};
 use super::question::LeadQuestion;
 use offerd_base::telemetry::traces::{TRACEPARENT, TraceContext};
@@ -32,18 +32,18 @@ pub(super) struct Conversation<'a> {
 impl Conversation<'_> {
     /// Makes the calls, starting with the `rendered` request if there is one; `None` for a test lead of a
     /// partner without a sandbox. `seen` gets every answer with the progress of the calls.
-    pub(super) async fn come_to_an_end(
+    pub(super) async fn run(
         &self,
         rendered: Option<Rendered>,
-        mut calls: Calls,
+        mut session: AskSession,
         seen: impl FnMut(&AskProgress, &CallReply),
     ) -> Result<Option<FinalReply>, AskError> {
-        let resumed = calls.resume_point(self.source)?;
+        let resumed = session.resume_point(self.source)?;
         let rendered = rendered.filter(|_| resumed.is_none());
         let mut progress = resumed.unwrap_or_default();
         progress.until = Some(self.deadline.into_std());
-        progress.callback_url = calls.callback.as_ref().map(|callback| callback.url().to_owned());
-        let ended = self.converse(rendered, &mut calls, &mut progress, seen).await;
+        progress.callback_url = session.callback.as_ref().map(|callback| callback.url().to_owned());
+        let ended = self.converse(rendered, &mut session, &mut progress, seen).await;
         let ended = ended.map_err(|trouble| trouble.in_call(self.source, &progress))?;
         Ok(ended.map(|(reply, ended)| FinalReply { progress, reply, ended }))
     }
@@ -51,13 +51,13 @@ impl Conversation<'_> {
     async fn converse(
         &self,
         mut rendered: Option<Rendered>,
-        calls: &mut Calls,
+        session: &mut AskSession,
         progress: &mut AskProgress,
         mut seen: impl FnMut(&AskProgress, &CallReply),
     ) -> Result<Option<(CallReply, Option<AnswerReading>)>, AskError> {
         loop {
-            let answer = self.answer(progress, rendered.take(), calls).await;
-            let Some(reply) = answer.map_err(|trouble| calls.cause(trouble))? else { return Ok(None) };
+            let answer = self.answer(progress, rendered.take(), session).await;
+            let Some(reply) = answer.map_err(|trouble| session.cause(trouble))? else { return Ok(None) };
             seen(progress, &reply);
             let (once, awaited) = (self.source.step(progress).once, self.source.awaited(progress));
             let next = self.next_after(progress, &reply).await?;
@@ -68,9 +68,9 @@ impl Conversation<'_> {
                 NextCall::Read => return Ok(Some((reply, None))),
                 NextCall::Ended(reading) => return Ok(Some((reply, Some(reading)))),
                 NextCall::Bid(bid) => {
-                    calls.choose(self.source.post, bid, self.deadline).await?;
+                    session.choose(self.source.post, bid, self.deadline).await?;
                     if self.source.post.when_shown() {
-                        calls.note(progress, self.deadline).await?;
+                        session.note(progress, self.deadline).await?;
                         return Ok(Some((reply, None)));
                     }
                 }
@@ -79,7 +79,7 @@ impl Conversation<'_> {
                 _ => {}
             }
             if once && !self.source.step(progress).once {
-                calls.note(progress, self.deadline).await?;
+                session.note(progress, self.deadline).await?;
             }
         }
     }
@@ -111,11 +111,11 @@ impl Conversation<'_> {
         &self,
         progress: &AskProgress,
         rendered: Option<Rendered>,
-        calls: &mut Calls,
+        session: &mut AskSession,
     ) -> Result<Option<CallReply>, AskError> {
         let place = (progress, self.source.step_key(progress));
         if let Some(awaited) = self.source.awaited(progress)
-            && let Some(called) = calls.await_callback(place, awaited, self.deadline, self.reader).await?
+            && let Some(called) = session.await_callback(place, awaited, self.deadline, self.reader).await?
         {
             return Ok(Some(called));
         }
@@ -130,12 +130,12 @@ impl Conversation<'_> {
         }
         let once = self.source.step(progress).once;
         if once {
-            calls.record_intent(progress, self.source.step(progress).once_a_lead, self.deadline).await?;
+            session.record_intent(progress, self.source.step(progress).once_a_lead, self.deadline).await?;
         }
         let wired = &self.client.wired;
         let sent = std::time::Instant::now();
         let late = || self.reader.map(|reader| wired.late.listener(reader.clone(), progress.clone()));
-        let kept = calls.transcript.as_mut().map(|transcript| (transcript, request.clone()));
+        let kept = session.transcript.as_mut().map(|transcript| (transcript, request.clone()));
         let reply = self.client.send(request, self.question, once, self.deadline, late).await;
         if let Some((transcript, request)) = kept {
             transcript.made(self.source, progress, self.question, (request, sent.elapsed()), &reply);

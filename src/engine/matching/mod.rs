@@ -8,7 +8,7 @@
 //! - The actor starts a [`partner_actor`] per seat, within its [`budget`], gathers their [`replies`] and
 //!   drives the pure [`rate_table`](crate::rate_table). [`messages`] lists what it handles.
 //! - [`partner_clients`] reach remote partners: a `conversation` puts the [`question`] in one call or several,
-//!   with [`calls`], `bidding`, [`callbacks`] and [`transcripts`]; an [`answer_reader`] reads what comes back.
+//!   with an [`ask_session`], `bidding`, [`callbacks`] and [`transcripts`]; an [`answer_reader`] reads what comes back.
 //! - [`suppressions`] name people about whom a partner is not asked; [`pausing`] takes a partner out.
 //! - [`ask_statistics`] keeps recent results of asks, [`late_asks`] late ones; [`failure_log`] logs failures.
 //! - [`showing`] shows tables, complete ones from memory ([`kept_tables`]); the [`audience`] waits for them,
@@ -22,6 +22,7 @@ mod answer_diagnostics;
 pub mod answer_reader;
 pub mod approval;
 mod ask_error;
+pub mod ask_session;
 pub mod ask_statistics;
 pub mod audience;
 mod bidding;
@@ -29,7 +30,6 @@ pub mod budget;
 mod call_facts;
 mod call_journal;
 pub mod callbacks;
-pub mod calls;
 pub mod cap_sharing;
 pub mod configuration;
 mod conversation;

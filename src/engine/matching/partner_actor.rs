@@ -9,8 +9,8 @@ use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use super::answer_reader::AnswerReader;
+use super::ask_session::AskSession;
 use super::call_facts::CallFacts;
-use super::calls::Calls;
 use super::partner_clients::{PartnerClient, Rendered};
 use super::question::LeadQuestion;
 use super::replies::SeatReply;
@@ -44,7 +44,7 @@ pub struct RequestOffers {
     /// The rendered request, if an HTTP partner's was prepared.
     pub rendered: Option<Rendered>,
     /// The state of a multi-call ask.
-    pub calls: Calls,
+    pub session: AskSession,
     /// The rate table, by which a simulated partner draws how it behaves.
     pub table: Uuid,
     /// The time to answer.
@@ -94,12 +94,12 @@ impl RequestOffers {
     }
 
     async fn call(self, client: PartnerClient) {
-        let Self { seat, offers, most, question, rendered, calls, budget, trace, mut reply, .. } = self;
+        let Self { seat, offers, most, question, rendered, session, budget, trace, mut reply, .. } = self;
         let begun = Instant::now();
-        let (deadline, afterwards) = (begun + budget, calls.afterwards.clone());
+        let (deadline, afterwards) = (begun + budget, session.afterwards.clone());
         let reader = AnswerReader { seat, offers, question, begun, deadline, afterwards };
         let mut facts = CallFacts::default();
-        let end = client.ask(&reader, (rendered, calls), (trace.as_ref(), &mut facts)).await;
+        let end = client.ask(&reader, (rendered, session), (trace.as_ref(), &mut facts)).await;
         reply.tell(facts);
         let outcome = match end.outcome {
             Outcome::Offers(quotes) => Outcome::Offers(best(&reader.seat, quotes, most)),

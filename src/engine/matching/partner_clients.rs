@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use super::answer_diagnostics;
 use super::answer_reader::{AnswerReader, outcome_of};
 use super::ask_error::AskError;
+use super::ask_session::AskSession;
 use super::call_facts::CallFacts;
-use super::calls::Calls;
 pub use super::conversation::FinalReply;
 use super::conversation::{Conversation, received};
 use super::late_asks::{LateAsk, LateAsks};
@@ -181,10 +181,10 @@ impl PartnerClient {
     pub async fn ask(
         &self,
         reader: &AnswerReader,
-        (rendered, calls): (Option<Rendered>, Calls),
+        (rendered, session): (Option<Rendered>, AskSession),
         (trace, facts): (Option<&TraceContext>, &mut CallFacts),
     ) -> AskEnd {
-        let end = self.try_ask(reader, (rendered, calls), (trace, facts)).await;
+        let end = self.try_ask(reader, (rendered, session), (trace, facts)).await;
         end.unwrap_or_else(|trouble| trouble.outcome().because(trouble.to_string()))
     }
 
@@ -200,8 +200,9 @@ impl PartnerClient {
         deadline: Instant,
         seen: impl FnMut(&AskProgress, &CallReply),
     ) -> Result<Option<FinalReply>, String> {
-        let calls = Conversation { client: self, source, question, trace: None, deadline, reader: None };
-        calls.come_to_an_end(None, Calls::default(), seen).await.map_err(|trouble| trouble.to_string())
+        let conversation =
+            Conversation { client: self, source, question, trace: None, deadline, reader: None };
+        conversation.run(None, AskSession::default(), seen).await.map_err(|trouble| trouble.to_string())
     }
 
     /// Posts a lead whose offers were shown, resuming at `progress`; returns whether the partner accepts it.
@@ -212,11 +213,12 @@ impl PartnerClient {
         &self,
         source: &HttpSource,
         question: &LeadQuestion,
-        (progress, calls): (&AskProgress, &mut Calls),
+        (progress, session): (&AskProgress, &mut AskSession),
         deadline: Instant,
     ) -> Result<bool, String> {
-        let call = Conversation { client: self, source, question, trace: None, deadline, reader: None };
-        let reply = call.answer(progress, None, calls).await;
+        let conversation =
+            Conversation { client: self, source, question, trace: None, deadline, reader: None };
+        let reply = conversation.answer(progress, None, session).await;
         let Some(reply) = reply.map_err(|trouble| trouble.to_string())? else {
             return Err("it has no sandbox for a test lead".to_owned());
         };
@@ -238,18 +240,19 @@ impl PartnerClient {
     async fn try_ask(
         &self,
         reader: &AnswerReader,
-        (rendered, calls): (Option<Rendered>, Calls),
+        (rendered, session): (Option<Rendered>, AskSession),
         (trace, facts): (Option<&TraceContext>, &mut CallFacts),
     ) -> Result<AskEnd, AskError> {
         let AnswerReader { seat, question, .. } = reader;
         let Some(source) = &seat.http else { return Ok(Outcome::NoOffers(NoOfferReason::Declined).into()) };
         let mut mapping = rendered.as_ref().map_or(Duration::ZERO, |rendered| rendered.took);
         let deadline = reader.deadline;
-        let talk = Conversation { client: self, source, question, trace, deadline, reader: Some(reader) };
+        let conversation =
+            Conversation { client: self, source, question, trace, deadline, reader: Some(reader) };
         let url = if question.asked.test { "sandbox_url" } else { "url" };
         facts.host = source.hosts.iter().find(|(key, _)| key.ends_with(url)).map(|(_, host)| host.clone());
         let begun = Instant::now();
-        let conversed = talk.come_to_an_end(rendered, calls, |_, reply| facts.answered(reply)).await;
+        let conversed = conversation.run(rendered, session, |_, reply| facts.answered(reply)).await;
         facts.waited = begun.elapsed();
         let conversed = match conversed {
             Ok(Some(conversed)) => conversed,

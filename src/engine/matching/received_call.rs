@@ -8,8 +8,8 @@ use tracing::info;
 use uuid::Uuid;
 
 use super::answer_reader::AnswerReader;
+use super::ask_session::{heard, reply};
 use super::callbacks::{CallbackRequest, CallbackResult};
-use super::calls::{heard, reply};
 use super::engine::MatchingEngine;
 use super::late_asks::LateAnswerRecorder;
 use super::question::LeadQuestion;

@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use tracing::warn;
 use uuid::Uuid;
 
+use super::ask_session::AskSession;
 use super::call_journal::alone;
-use super::calls::Calls;
 use super::engine::MatchingEngine;
 use super::question::LeadQuestion;
 use crate::rate_table::bids::Sale;
@@ -155,10 +155,10 @@ async fn send(
         let settings = engine.configuration().rules.transcripts;
         engine.transcripts.record(table.head(), position, source, settings)
     };
-    let mut calls = Calls { transcript: source.transcripts.then(record), ..Calls::default() };
+    let mut session = AskSession { transcript: source.transcripts.then(record), ..AskSession::default() };
     let taken = match (engine.configuration().clients.of(seat), progress) {
         (Some(client), Some(progress)) => {
-            client.post(source, &question, (&progress, &mut calls), Instant::now() + seat.timeout).await
+            client.post(source, &question, (&progress, &mut session), Instant::now() + seat.timeout).await
         }
         _ => Err("the partner's file has changed".to_owned()),
     };

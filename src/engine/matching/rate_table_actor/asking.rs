@@ -8,9 +8,9 @@ use actix::prelude::*;
 use tokio::time::Instant;
 
 use super::RateTableActor;
+use crate::matching::ask_session::AskSession;
 use crate::matching::bidding::{Bidding, IsPaused};
 use crate::matching::call_journal::CallJournal;
-use crate::matching::calls::Calls;
 use crate::matching::late_asks::LateAnswerRecorder;
 use crate::matching::limiter::LimiterRound;
 use crate::matching::messages::PartnerAnswered;
@@ -56,9 +56,9 @@ impl RateTableActor {
             if self.answers_at_once(&fit.seat) {
                 self.ask_catalog(seat, &fit, &prepared.question);
             } else {
-                let calls = self.calls(seat, &fit, &bidding);
+                let session = self.session(seat, &fit, &bidding);
                 let time = AskTime { at, elapsed_before_restart: before, budget };
-                self.ask_partner(seat, fit, (time, calls), &mut prepared, ctx);
+                self.ask_partner(seat, fit, (time, session), &mut prepared, ctx);
             }
         }
     }
@@ -83,7 +83,7 @@ impl RateTableActor {
         &mut self,
         seat: usize,
         fit: Fit,
-        (time, calls): (AskTime, Calls),
+        (time, session): (AskTime, AskSession),
         prepared: &mut PreparedRequests,
         ctx: &mut Context<Self>,
     ) {
@@ -102,7 +102,7 @@ impl RateTableActor {
             most: rules.offers_per_partner,
             question: Arc::clone(&prepared.question),
             rendered: prepared.take(seat),
-            calls,
+            session,
             table: self.shown().head().uuid,
             budget: time.budget,
             trace: context,
@@ -111,8 +111,8 @@ impl RateTableActor {
         PartnerActor.start().do_send(request);
     }
 
-    fn calls(&self, seat: usize, fit: &Fit, bidding: &Bidding) -> Calls {
-        let Some(source) = &fit.seat.http else { return Calls::default() };
+    fn session(&self, seat: usize, fit: &Fit, bidding: &Bidding) -> AskSession {
+        let Some(source) = &fit.seat.http else { return AskSession::default() };
         let head = self.shown().head();
         let position = seat as u16;
         let (records, is_event) = (self.engine.records.clone(), source.late_is_event);
@@ -122,7 +122,7 @@ impl RateTableActor {
             seat: position,
             found: self.resources.calls.get(&position).cloned(),
         };
-        Calls {
+        AskSession {
             journal: (source.has_once() || source.has_callback()).then(journal),
             bidder: source.has_ping().then(|| bidding.join(seat)),
             callback: source.has_callback().then(|| {

@@ -10,7 +10,6 @@ use super::bidding::{Bidder, IsPaused};
 use super::call_journal::{CallJournal, SENT_BEFORE};
 use super::callbacks::{CallbackAddress, CallbackRequest, CallbackVerdict};
 use super::late_asks::LateAnswerRecorder;
-
 use super::transcripts::Recorder;
 use crate::rate_table::bids::{BidRank, in_words, price};
 use crate::rate_table::outcome::NoOfferReason;
@@ -20,9 +19,9 @@ use offerd_model::RejectReason;
 use offerd_partners::http::{AskProgress, Awaited, HttpSource, Post};
 use offerd_wire::{CallReply, Phases};
 
-/// The calls of one ask; all empty for a dry run. Holds partner answers, so it is not `Debug`.
+/// What the calls of one ask share; all empty for a dry run. Holds partner answers, so it is not `Debug`.
 #[derive(Default)]
-pub struct Calls {
+pub struct AskSession {
     /// The journal on disk.
     pub journal: Option<CallJournal>,
     /// The bidder, until it has bid.
@@ -39,7 +38,7 @@ pub struct Calls {
     pub afterwards: Option<LateAnswerRecorder>,
 }
 
-impl Calls {
+impl AskSession {
     /// The point at which to resume; `None` for a new ask. [`AskError::Unsure`] when an at-most-once call may
     /// have been sent.
     pub(super) fn resume_point(&self, source: &HttpSource) -> Result<Option<AskProgress>, AskError> {

@@ -6,7 +6,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::chart::{self, Chart, ChartError, ink};
 use super::prelude::*;
 use offerd_engine::matching::ask_statistics::EndedAsk;
-use offerd_engine::matching::ask_statistics::survival::AskEnding;
+use offerd_engine::matching::ask_statistics::survival::EndingKind;
 use offerd_engine::matching::late_asks::LateAsk;
 
 const BARS: usize = 44;
@@ -74,14 +74,14 @@ fn draw(area: &chart::Area, bars: &[LatencyBar], top: f64, timeout: f64) -> Resu
 fn bars(asks: &[EndedAsk], late: &[LateAsk], timeout: f64) -> Vec<LatencyBar> {
     let in_time = asks.iter().filter_map(|ask| {
         let part = match ask.end {
-            Some(AskEnding::Offered) => 0,
-            Some(AskEnding::Declined) => 1,
+            Some(EndingKind::Offered) => 0,
+            Some(EndingKind::Declined) => 1,
             None => 2,
-            Some(AskEnding::Failed | AskEnding::TimedOut) => return None,
+            Some(EndingKind::Failed | EndingKind::TimedOut) => return None,
         };
         Some((f64::from(ask.elapsed_us) / 1e6, part))
     });
-    let came = late.iter().filter(|ask| matches!(ask.end, AskEnding::Offered | AskEnding::Declined));
+    let came = late.iter().filter(|ask| matches!(ask.end, EndingKind::Offered | EndingKind::Declined));
     let late = came.map(|ask| (f64::from(ask.elapsed_us) / 1e6, 2));
     let asks: Vec<(f64, _)> = in_time.chain(late).map(|(time, part)| (time.max(SHORTEST), part)).collect();
     let shortest = asks.iter().fold(timeout / 100.0, |least: f64, (time, _)| least.min(*time));
@@ -110,17 +110,17 @@ fn row(bar: &LatencyBar) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn ask(elapsed_us: u32, end: AskEnding) -> EndedAsk {
+    fn ask(elapsed_us: u32, end: EndingKind) -> EndedAsk {
         EndedAsk { elapsed_us, end: Some(end), test: false }
     }
 
     #[test]
     fn every_answer_stands_in_one_bar() {
         let times = [0, 9, 10, 999, 1_000, 250_000, 3_999_999, 4_000_000, 9_000_000];
-        let mut asks = times.map(|elapsed_us| ask(elapsed_us, AskEnding::Offered)).to_vec();
-        asks.push(ask(7, AskEnding::Failed));
+        let mut asks = times.map(|elapsed_us| ask(elapsed_us, EndingKind::Offered)).to_vec();
+        asks.push(ask(7, EndingKind::Failed));
         let late = |end| LateAsk { at: 0, test: false, budget_us: 4_000_000, elapsed_us: 20_000_000, end };
-        let bars = bars(&asks, &[late(AskEnding::Declined), late(AskEnding::TimedOut)], 4.0);
+        let bars = bars(&asks, &[late(EndingKind::Declined), late(EndingKind::TimedOut)], 4.0);
         assert_eq!(bars.iter().map(|bar| bar.counts[0]).sum::<usize>(), times.len());
         assert_eq!(bars.iter().map(|bar| bar.counts[2]).sum::<usize>(), 1);
         assert!(bars[0].from <= SHORTEST && bars[BARS - 1].to > 20.0);
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn one_ask_is_counted_in_whole_ticks_each_once() {
-        let asks = [ask(250_000, AskEnding::Offered)];
+        let asks = [ask(250_000, EndingKind::Offered)];
         let drawn = chart("id".to_owned(), "Answers".to_owned(), &asks, &[], 5.0).unwrap().to_string();
         let texts = drawn.split("<text ").skip(1).filter_map(|text| text.split(['>', '<']).nth(1));
         let ticks: Vec<&str> = texts.map(str::trim).filter(|text| text.parse::<f64>().is_ok()).collect();

@@ -25,9 +25,9 @@ const ASKS_USUAL: f64 = 100.0;
 
 const HALF_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How an ask ended.
+/// The kind of an ask's ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AskEnding {
+pub enum EndingKind {
     /// With offers.
     Offered,
     /// With an answer without offers.
@@ -38,7 +38,7 @@ pub enum AskEnding {
     TimedOut,
 }
 
-/// Asks by [`AskEnding`]; fractional after decay.
+/// Asks by [`EndingKind`]; fractional after decay.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct EndingCounts {
     ends: [f64; 4],
@@ -60,9 +60,9 @@ pub struct AskHistory {
 
 impl AskHistory {
     /// Notes an ask that ended at a time, and how long it took.
-    pub fn note(&mut self, at: Duration, ending: AskEnding, elapsed: Duration) {
+    pub fn note(&mut self, at: Duration, ending: EndingKind, elapsed: Duration) {
         let step = step_of(at);
-        if ending != AskEnding::TimedOut {
+        if ending != EndingKind::TimedOut {
             (self.heard_at, self.silences) = (at, 0);
         } else if at.saturating_sub(elapsed) >= self.heard_at {
             self.silences += 1;
@@ -80,7 +80,7 @@ impl AskHistory {
     }
 
     /// Counts an ask from long before the first noted one.
-    pub fn recall(&mut self, ending: AskEnding, elapsed: Duration) {
+    pub fn recall(&mut self, ending: EndingKind, elapsed: Duration) {
         self.past.count(ending, elapsed);
     }
 
@@ -135,7 +135,7 @@ fn step_of(at: Duration) -> u64 {
 }
 
 impl EndingCounts {
-    pub(super) fn of(&self, ending: AskEnding) -> f64 {
+    pub(super) fn of(&self, ending: EndingKind) -> f64 {
         self.ends[ending as usize]
     }
 
@@ -144,12 +144,12 @@ impl EndingCounts {
     }
 
     pub(super) fn answers(&self) -> f64 {
-        self.of(AskEnding::Offered) + self.of(AskEnding::Declined)
+        self.of(EndingKind::Offered) + self.of(EndingKind::Declined)
     }
 
-    fn count(&mut self, ending: AskEnding, elapsed: Duration) {
+    fn count(&mut self, ending: EndingKind, elapsed: Duration) {
         self.ends[ending as usize] += 1.0;
-        if let AskEnding::Offered | AskEnding::Declined = ending {
+        if let EndingKind::Offered | EndingKind::Declined = ending {
             // A zero duration has no logarithm.
             let log = elapsed.as_secs_f64().max(1e-6).ln();
             self.logs += log;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use super::health::Health;
-use super::history::{AskEnding, EndingCounts};
+use super::history::{EndingCounts, EndingKind};
 
 /// Probability that one look misjudges a partner in its usual state.
 const SELDOM: f64 = 1e-6;
@@ -77,8 +77,8 @@ pub(super) struct CountedPeriod {
 
 /// `silences`: the timeouts since the last ask that ended otherwise.
 pub(super) fn judge([now, lately]: [&CountedPeriod; 2], usual: &EndingCounts, silences: u64) -> Judgement {
-    let failed = EndingShares::of([now, lately], AskEnding::Failed, usual);
-    let timed_out = EndingShares::of([now, lately], AskEnding::TimedOut, usual);
+    let failed = EndingShares::of([now, lately], EndingKind::Failed, usual);
+    let timed_out = EndingShares::of([now, lately], EndingKind::TimedOut, usual);
     let found = silent(silences, timed_out.now.usual)
         .or_else(|| {
             failed.too_many().map(|told| (Health::Failing, told.words("asks failed") + &late(&timed_out.now)))
@@ -96,7 +96,7 @@ struct EndingShares {
 }
 
 impl EndingShares {
-    fn of([now, lately]: [&CountedPeriod; 2], ending: AskEnding, usual: &EndingCounts) -> Self {
+    fn of([now, lately]: [&CountedPeriod; 2], ending: EndingKind, usual: &EndingCounts) -> Self {
         let usual = shrunk(usual.of(ending), usual.asks());
         let share = |CountedPeriod { counts, long }: &CountedPeriod| EndingShare {
             seen: counts.of(ending),
@@ -186,9 +186,9 @@ fn declines_more(lately: &CountedPeriod, usual: &EndingCounts) -> Option<(Health
     if counts.answers() < ANSWERS_NOW || usual.answers() < ANSWERS_BEFORE {
         return None;
     }
-    let usual = shrunk(usual.of(AskEnding::Declined), usual.answers());
+    let usual = shrunk(usual.of(EndingKind::Declined), usual.answers());
     let declined =
-        EndingShare { seen: counts.of(AskEnding::Declined), of: counts.answers(), usual, long: *long };
+        EndingShare { seen: counts.of(EndingKind::Declined), of: counts.answers(), usual, long: *long };
     let more = declined.share() - declined.usual >= DECLINES_MORE && declined.is_unusual();
     more.then(|| (Health::DecliningMore, declined.words("answers held no offers")))
 }

@@ -17,5 +17,5 @@ mod judgement;
 mod tests;
 
 pub use self::health::Health;
-pub use self::history::{AskEnding, AskHistory};
+pub use self::history::{AskHistory, EndingKind};
 pub use self::judgement::Judgement;

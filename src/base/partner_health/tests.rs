@@ -56,16 +56,19 @@ impl Seat {
         seen
     }
 
-    fn ending(&mut self, manner: Manner) -> (AskEnding, f64) {
+    fn ending(&mut self, manner: Manner) -> (EndingKind, f64) {
         let draw = self.draws.fraction();
         if draw < manner.fails {
-            return (AskEnding::Failed, 0.1);
+            return (EndingKind::Failed, 0.1);
         }
         if draw < manner.fails + manner.times_out {
-            return (AskEnding::TimedOut, 5.0);
+            return (EndingKind::TimedOut, 5.0);
         }
         let took = manner.takes * (self.draws.fraction() + self.draws.fraction()).exp() / std::f64::consts::E;
-        (if self.draws.fraction() < manner.declines { AskEnding::Declined } else { AskEnding::Offered }, took)
+        (
+            if self.draws.fraction() < manner.declines { EndingKind::Declined } else { EndingKind::Offered },
+            took,
+        )
     }
 
     fn judgement(&self, at: f64) -> Judgement {
@@ -166,11 +169,11 @@ fn a_burst_does_not_end_in_silence() {
     let mut history = AskHistory::default();
     let [second, minute] = [1, 60].map(Duration::from_secs);
     for burst in 1..=5 {
-        (0..40).for_each(|_| history.note(minute * burst + second, AskEnding::Offered, second));
-        (0..8).for_each(|_| history.note(minute * burst + 5 * second, AskEnding::TimedOut, 5 * second));
+        (0..40).for_each(|_| history.note(minute * burst + second, EndingKind::Offered, second));
+        (0..8).for_each(|_| history.note(minute * burst + 5 * second, EndingKind::TimedOut, 5 * second));
     }
     assert_eq!(history.judgement(minute * 5 + 5 * second).health, Health::Slow);
-    (0..8).for_each(|_| history.note(minute * 6 + 5 * second, AskEnding::TimedOut, 5 * second));
+    (0..8).for_each(|_| history.note(minute * 6 + 5 * second, EndingKind::TimedOut, 5 * second));
     assert_eq!(history.judgement(minute * 6 + 5 * second).health, Health::Silent);
 }
 
@@ -212,9 +215,9 @@ fn little_says_nothing() {
     assert_eq!(history.judgement(Duration::ZERO), Judgement { health: Health::Unknown, cause: None });
     assert_eq!(Health::Unknown.words(), "too few calls");
     let second = Duration::from_secs(1);
-    (0..4).for_each(|_| history.note(second, AskEnding::Failed, second));
+    (0..4).for_each(|_| history.note(second, EndingKind::Failed, second));
     assert_eq!(history.judgement(second).health, Health::Unknown);
-    history.note(second, AskEnding::Failed, second);
+    history.note(second, EndingKind::Failed, second);
     assert_eq!(history.judgement(second).health, Health::Failing);
     assert_eq!(history.judgement(3600 * second).health, Health::Unknown, "an hour without asks");
 }

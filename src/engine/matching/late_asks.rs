@@ -10,7 +10,7 @@ use tracing::warn;
 use uuid::Uuid;
 
 use super::answer_reader::AnswerReader;
-use super::ask_statistics::survival::{AskEnding, Observed};
+use super::ask_statistics::survival::{EndingKind, Observed};
 use super::ask_statistics::{micros, push};
 use crate::rate_table::outcome::{AskFailure, Decision, Outcome};
 use crate::rate_table::record::{CallRecord, LateEvent, LateEventKind};
@@ -33,7 +33,7 @@ pub struct LateAsk {
     /// Total time until the answer or the end of the watch, microseconds.
     pub elapsed_us: u32,
     /// How it ended.
-    pub end: AskEnding,
+    pub end: EndingKind,
 }
 
 impl LateAsk {
@@ -68,7 +68,7 @@ impl LateAsks {
                     Err(_) => Some(Outcome::Failed(AskFailure::Unreachable)),
                 });
                 let Some((outcome, progress)) = read.await else { return };
-                let end = outcome.as_ref().map_or(AskEnding::TimedOut, Outcome::ending);
+                let end = outcome.as_ref().map_or(EndingKind::TimedOut, Outcome::ending);
                 push(&mut asks.0.lock(), KEPT, LateAsk { at, test, budget_us, elapsed_us, end });
                 if let (Some(outcome), Some(afterwards)) = (outcome, afterwards) {
                     afterwards.came_late(outcome, progress).await;

@@ -6,15 +6,15 @@ use actix::prelude::*;
 use bytes::Bytes;
 use uuid::Uuid;
 
-use crate::rate_table::outcome::AskEnd;
+use crate::rate_table::outcome::AskResult;
 
 /// A seat has its outcome. Arrives as an item of the [replies](super::replies) stream.
 #[derive(Debug)]
 pub struct PartnerAnswered {
     /// Position of the seat.
     pub seat: usize,
-    /// The end of the ask.
-    pub end: AskEnd,
+    /// The result of the ask.
+    pub result: AskResult,
     /// When it ended, Unix milliseconds.
     pub at: i64,
     /// Its duration.

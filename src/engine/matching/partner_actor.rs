@@ -15,7 +15,7 @@ use super::partner_clients::{PartnerClient, Rendered};
 use super::question::LeadQuestion;
 use super::replies::SeatReply;
 use super::trigger::Trigger;
-use crate::rate_table::outcome::{AskEnd, AskFailure, NoOfferReason, Outcome};
+use crate::rate_table::outcome::{AskFailure, AskResult, NoOfferReason, Outcome};
 use offerd_base::telemetry::metrics::OFFERS_CUT;
 use offerd_base::telemetry::traces::TraceContext;
 use offerd_partners::declared::{FailureKind, Simulate};
@@ -99,13 +99,13 @@ impl RequestOffers {
         let (deadline, afterwards) = (begun + budget, session.afterwards.clone());
         let reader = AnswerReader { seat, offers, question, begun, deadline, afterwards };
         let mut facts = CallFacts::default();
-        let end = client.ask(&reader, (rendered, session), (trace.as_ref(), &mut facts)).await;
+        let result = client.ask(&reader, (rendered, session), (trace.as_ref(), &mut facts)).await;
         reply.tell(facts);
-        let outcome = match end.outcome {
+        let outcome = match result.outcome {
             Outcome::Offers(quotes) => Outcome::Offers(best(&reader.seat, quotes, most)),
             other => other,
         };
-        reply.send(AskEnd { outcome, ..end });
+        reply.send(AskResult { outcome, ..result });
     }
 
     async fn simulate(self) {

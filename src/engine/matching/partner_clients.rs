@@ -20,7 +20,7 @@ use super::question::LeadQuestion;
 use super::token_cache::TokenCache;
 use super::undeclared_words::{UNNAMED, UnknownDeclineReasons, is_of, unknown_reason};
 use crate::rate_table::bids::in_words;
-use crate::rate_table::outcome::{AskEnd, NoOfferReason, Outcome};
+use crate::rate_table::outcome::{AskResult, NoOfferReason, Outcome};
 use offerd_base::config::WireSettings;
 use offerd_base::declaration::Fault;
 use offerd_base::telemetry::metrics::{PARTNER_CALL_SECONDS, PARTNER_MAPPING_SECONDS};
@@ -183,9 +183,9 @@ impl PartnerClient {
         reader: &AnswerReader,
         (rendered, session): (Option<Rendered>, AskSession),
         (trace, facts): (Option<&TraceContext>, &mut CallFacts),
-    ) -> AskEnd {
-        let end = self.try_ask(reader, (rendered, session), (trace, facts)).await;
-        end.unwrap_or_else(|trouble| trouble.outcome().because(trouble.to_string()))
+    ) -> AskResult {
+        let result = self.try_ask(reader, (rendered, session), (trace, facts)).await;
+        result.unwrap_or_else(|trouble| trouble.outcome().because(trouble.to_string()))
     }
 
     /// Makes a seat's calls and returns the last answer for inspection; `None` for a test lead of a partner
@@ -242,7 +242,7 @@ impl PartnerClient {
         reader: &AnswerReader,
         (rendered, session): (Option<Rendered>, AskSession),
         (trace, facts): (Option<&TraceContext>, &mut CallFacts),
-    ) -> Result<AskEnd, AskError> {
+    ) -> Result<AskResult, AskError> {
         let AnswerReader { seat, question, .. } = reader;
         let Some(source) = &seat.http else { return Ok(Outcome::NoOffers(NoOfferReason::Declined).into()) };
         let mut mapping = rendered.as_ref().map_or(Duration::ZERO, |rendered| rendered.took);
@@ -286,7 +286,7 @@ impl PartnerClient {
         }
         let outcome = outcome_of(answered).map_err(unusable)?;
         let (is_sold, when_shown) = (!outcome.quotes().is_empty(), source.post.when_shown());
-        let end = match (told, bid) {
+        let result = match (told, bid) {
             (None, None) => outcome.into(),
             (None, Some(bid)) if is_sold && when_shown => {
                 let then = "it gets the lead once its offers are shown, unless paused by then";
@@ -295,7 +295,7 @@ impl PartnerClient {
             (None, Some(bid)) => outcome.because(format!("{} was taken", in_words(bid))),
             (Some(cause), _) => outcome.because(cause),
         };
-        Ok(AskEnd { pays: bid.filter(|bid| is_sold && !when_shown && *bid > 0.0), ..end })
+        Ok(AskResult { pays: bid.filter(|bid| is_sold && !when_shown && *bid > 0.0), ..result })
     }
 
     pub(super) async fn token(

@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout};
 
 use super::call_facts::CallFacts;
 use super::messages::PartnerAnswered;
-use crate::rate_table::outcome::{AskEnd, AskFailure, Outcome};
+use crate::rate_table::outcome::{AskFailure, AskResult, Outcome};
 use offerd_base::telemetry::traces::AskTrace;
 
 /// How much later than its budget a reply still counts: an answer in time may have waited for a core.
@@ -125,30 +125,30 @@ impl SeatReply {
         }
     }
 
-    /// Sends the end of the ask.
-    pub fn send(mut self, end: impl Into<AskEnd>) {
-        self.give(end.into());
+    /// Sends the result of the ask.
+    pub fn send(mut self, result: impl Into<AskResult>) {
+        self.give(result.into());
     }
 
-    fn give(&mut self, end: AskEnd) {
+    fn give(&mut self, result: AskResult) {
         let Some(mut trace) = self.trace.take() else { return };
         let (AskTime { at, elapsed_before_restart, budget }, elapsed) = (self.time, self.asked_at.elapsed());
         // The partner's side enforces the budget itself; our own processing counts too.
-        let is_late = elapsed > budget + GRACE && !end.outcome.is_failure();
-        let has_no_cause = matches!(end, AskEnd { outcome: Outcome::TimedOut, cause: None, .. });
-        let end = if is_late || has_no_cause {
+        let is_late = elapsed > budget + GRACE && !result.outcome.is_failure();
+        let has_no_cause = matches!(result, AskResult { outcome: Outcome::TimedOut, cause: None, .. });
+        let result = if is_late || has_no_cause {
             let whole = elapsed_before_restart + budget;
             Outcome::TimedOut.because(format!("no answer within {} ms", whole.as_millis()))
         } else {
-            end
+            result
         };
-        if let Some(cause) = &end.cause {
+        if let Some(cause) = &result.cause {
             trace.note("offerd.cause", cause.to_string());
         }
-        trace.note("offerd.offers", end.outcome.quotes().len() as i64);
-        trace.end(end.outcome.word(), !end.outcome.is_failure());
+        trace.note("offerd.offers", result.outcome.quotes().len() as i64);
+        trace.end(result.outcome.word(), !result.outcome.is_failure());
         let (at, elapsed) = (at + elapsed.as_millis() as i64, elapsed_before_restart + elapsed);
-        self.replies.arrive(PartnerAnswered { seat: self.seat, end, at, elapsed });
+        self.replies.arrive(PartnerAnswered { seat: self.seat, result, at, elapsed });
     }
 }
 
@@ -178,7 +178,7 @@ mod tests {
         (0..seats).map(|seat| replies.register(seat, time, trace.ask("bank", "loan"))).collect()
     }
 
-    fn declined() -> AskEnd {
+    fn declined() -> AskResult {
         Outcome::NoOffers(NoOfferReason::Declined).into()
     }
 
@@ -236,9 +236,9 @@ mod tests {
         expected.remove(0).send(declined());
         sleep(GRACE + Duration::from_millis(1)).await;
         late.send(declined());
-        let ends: Vec<AskEnd> = replies.take().into_iter().map(|answered| answered.end).collect();
+        let results: Vec<AskResult> = replies.take().into_iter().map(|answered| answered.result).collect();
         let none = Outcome::TimedOut.because("no answer within 3000 ms");
-        assert_eq!(ends, [none.clone(), declined(), none]);
+        assert_eq!(results, [none.clone(), declined(), none]);
     }
 
     #[test]
@@ -273,7 +273,7 @@ mod tests {
         let replies = SeatReplies::default();
         drop(expected(&replies, 1));
         let answered = pin!(replies.gathered(LONGEST)).next().await.expect("it never ends");
-        assert_eq!(answered[0].end, Outcome::Failed(AskFailure::Panicked).into());
+        assert_eq!(answered[0].result, Outcome::Failed(AskFailure::Panicked).into());
         assert_eq!(answered.len(), 1);
     }
 }

@@ -11,7 +11,7 @@
 //! that answer at once. Remote partners are asked after it.
 
 use super::bids::Sale;
-use super::outcome::{AskEnd, NoOfferReason, Outcome};
+use super::outcome::{AskResult, NoOfferReason, Outcome};
 use super::progress::{HeldDecision, SeatEvent as Step, SeatPhase, TableProgress};
 use super::record::{AnswerRecord, Ask, LaterDecisions, SeatAnswer};
 use super::seating::Verdict;
@@ -38,8 +38,8 @@ pub enum TableEvent {
     Answered {
         /// Position of the seat.
         seat: usize,
-        /// How the ask ended.
-        end: AskEnd,
+        /// The result of the ask.
+        result: AskResult,
         /// When, Unix milliseconds.
         at: i64,
     },
@@ -237,7 +237,7 @@ impl Machine {
                 self.decisions_changed = true;
                 self.note(seat, Outcome::NoOffers(NoOfferReason::NoTime).into(), at);
             }
-            TableEvent::Answered { seat, end, at } => self.note(seat, end, at),
+            TableEvent::Answered { seat, result, at } => self.note(seat, result, at),
             TableEvent::HeldJudged { at, verdicts } => self.begin_second_look(at, verdicts),
             TableEvent::DeadlinePassed { at } => {
                 for seat in self.waited_for().collect::<Vec<_>>() {
@@ -293,12 +293,12 @@ impl Machine {
         settles.then_some(Effect::Settle)
     }
 
-    fn note(&mut self, seat: usize, end: AskEnd, at: i64) {
-        let offers = !end.outcome.quotes().is_empty();
+    fn note(&mut self, seat: usize, result: AskResult, at: i64) {
+        let offers = !result.outcome.quotes().is_empty();
         if self.ahead.apply(Step::Ended { seat, offers }).is_err() {
             return;
         }
-        let AskEnd { outcome, cause, pays } = end;
+        let AskResult { outcome, cause, pays } = result;
         (self.seats[seat].due, self.seats[seat].pays) = (false, pays);
         self.arrived.push((SeatAnswer { seat: seat as u16, at, outcome, cause }, self.seats[seat].ask));
     }
@@ -491,8 +491,8 @@ mod tests {
         }
 
         fn answer(&mut self, seat: usize) {
-            let end = Outcome::NoOffers(NoOfferReason::Declined).into();
-            self.machine.handle(TableEvent::Answered { seat, end, at: 7 });
+            let result = Outcome::NoOffers(NoOfferReason::Declined).into();
+            self.machine.handle(TableEvent::Answered { seat, result, at: 7 });
         }
 
         fn written(&mut self) {

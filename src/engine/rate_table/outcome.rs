@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::reason::Reason;
-use offerd_base::partner_health::AskEnding;
+use offerd_base::partner_health::EndingKind;
 use offerd_model::{EventType, RejectReason};
 use offerd_partners::Quote;
 
@@ -20,10 +20,10 @@ pub enum Outcome {
     TimedOut,
 }
 
-/// The end of one ask, with its cause if known.
+/// The result of one ask: its outcome, the cause if known, and what the partner pays.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AskEnd {
-    /// How it ended.
+pub struct AskResult {
+    /// The outcome.
     pub outcome: Outcome,
     /// The cause in words.
     pub cause: Option<Cause>,
@@ -103,7 +103,7 @@ pub enum AskFailure {
     Unrecorded,
 }
 
-impl From<Outcome> for AskEnd {
+impl From<Outcome> for AskResult {
     fn from(outcome: Outcome) -> Self {
         Self { outcome, cause: None, pays: None }
     }
@@ -111,8 +111,8 @@ impl From<Outcome> for AskEnd {
 
 impl Outcome {
     /// The outcome with a cause.
-    pub fn because(self, cause: impl Into<String>) -> AskEnd {
-        AskEnd { outcome: self, cause: Some(Cause::new(cause)), pays: None }
+    pub fn because(self, cause: impl Into<String>) -> AskResult {
+        AskResult { outcome: self, cause: Some(Cause::new(cause)), pays: None }
     }
 
     /// Whether the partner was asked; see [`Reason::was_asked`].
@@ -125,13 +125,13 @@ impl Outcome {
         matches!(self, Self::Failed(_) | Self::TimedOut)
     }
 
-    /// How the ask ended, apart from reasons.
-    pub fn ending(&self) -> AskEnding {
+    /// The kind of its ending, apart from reasons.
+    pub fn ending(&self) -> EndingKind {
         match self {
-            Self::Offers(_) => AskEnding::Offered,
-            Self::NoOffers(_) => AskEnding::Declined,
-            Self::Failed(_) => AskEnding::Failed,
-            Self::TimedOut => AskEnding::TimedOut,
+            Self::Offers(_) => EndingKind::Offered,
+            Self::NoOffers(_) => EndingKind::Declined,
+            Self::Failed(_) => EndingKind::Failed,
+            Self::TimedOut => EndingKind::TimedOut,
         }
     }
 

@@ -12,7 +12,7 @@ use metrics::gauge;
 use serde::{Deserialize, Serialize};
 
 use super::ledger::{AlertLedger, HOUR};
-use offerd_base::partner_health::{AskEnding, AskHistory, Health};
+use offerd_base::partner_health::{AskHistory, EndingKind, Health};
 use offerd_base::telemetry::figures::MetricsSnapshot;
 use offerd_base::telemetry::metrics::{LEADS_MISSING, OFFERS_FALL, TABLES_SETTLED};
 use offerd_store::{Store, Tree};
@@ -77,8 +77,8 @@ impl AlertBaseline {
             with += hour.with_offers as f64 * part;
             without += (hour.tables - hour.with_offers.min(hour.tables)) as f64 * part;
         }
-        (0..with as u64).for_each(|_| self.offers.recall(AskEnding::Offered, Duration::ZERO));
-        (0..without as u64).for_each(|_| self.offers.recall(AskEnding::Declined, Duration::ZERO));
+        (0..with as u64).for_each(|_| self.offers.recall(EndingKind::Offered, Duration::ZERO));
+        (0..without as u64).for_each(|_| self.offers.recall(EndingKind::Declined, Duration::ZERO));
     }
 
     pub(super) fn look(&mut self, store: &Store, figures: &MetricsSnapshot, ledger: &mut AlertLedger) {
@@ -110,7 +110,7 @@ impl AlertBaseline {
         self.last_ms = self.last_ms.max(counted.last_ms);
         let at = Duration::from_millis(now_ms.unsigned_abs());
         for nth in 0..new {
-            let ending = if nth < new_with { AskEnding::Offered } else { AskEnding::Declined };
+            let ending = if nth < new_with { EndingKind::Offered } else { EndingKind::Declined };
             self.offers.note(at, ending, Duration::ZERO);
         }
     }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::ask::EndedAsk;
-use offerd_base::partner_health::AskEnding;
+use offerd_base::partner_health::EndingKind;
 use offerd_partners::declared::AdaptiveTimeout;
 
 const ASKS_ENOUGH: usize = 200;
@@ -87,8 +87,8 @@ fn enough_for(mut times: Vec<u32>, share: f64) -> Option<Duration> {
 fn took(ask: &EndedAsk) -> Option<u32> {
     match ask.end {
         _ if ask.test => None,
-        Some(AskEnding::Offered | AskEnding::Declined) => Some(ask.elapsed_us),
-        Some(AskEnding::TimedOut) => Some(FOR_EVER),
-        Some(AskEnding::Failed) | None => None,
+        Some(EndingKind::Offered | EndingKind::Declined) => Some(ask.elapsed_us),
+        Some(EndingKind::TimedOut) => Some(FOR_EVER),
+        Some(EndingKind::Failed) | None => None,
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::rate_table::outcome::Outcome;
-use offerd_base::partner_health::AskEnding;
+use offerd_base::partner_health::EndingKind;
 
 /// An ended ask, in eight bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct EndedAsk {
     /// Duration in microseconds, capped at `u32::MAX` (over an hour).
     pub elapsed_us: u32,
     /// The result; `None` for a late answer, whose ask was already counted as timed out.
-    pub end: Option<AskEnding>,
+    pub end: Option<EndingKind>,
     /// Whether its lead is a test.
     pub test: bool,
 }
@@ -23,14 +23,15 @@ impl EndedAsk {
         asked.then(|| Self { elapsed_us: micros(elapsed), end: Some(outcome.ending()), test })
     }
 
-    pub(super) fn live_ending(self) -> Option<AskEnding> {
+    pub(super) fn live_ending(self) -> Option<EndingKind> {
         self.end.filter(|_| !self.test)
     }
 
     /// A late answer to an ask already counted as timed out; `None` if it is no answer.
     pub fn late(outcome: &Outcome, elapsed: Duration, test: bool) -> Option<Self> {
         let ask = Self::in_time(outcome, elapsed, test)?;
-        matches!(ask.end, Some(AskEnding::Offered | AskEnding::Declined)).then_some(Self { end: None, ..ask })
+        matches!(ask.end, Some(EndingKind::Offered | EndingKind::Declined))
+            .then_some(Self { end: None, ..ask })
     }
 }
 

@@ -31,10 +31,10 @@ pub(super) use self::ask::micros;
 use self::summary::seconds;
 pub use self::summary::{AskSummary, AskTally};
 use super::failure_log::FailureLog;
-use crate::rate_table::outcome::{AskEnd, Cause, Outcome};
+use crate::rate_table::outcome::{AskResult, Cause, Outcome};
 use crate::records::Records;
 use crate::records::reading::{self, AnswerContext};
-use offerd_base::partner_health::{AskEnding, AskHistory, Health, Judgement};
+use offerd_base::partner_health::{AskHistory, EndingKind, Health, Judgement};
 use offerd_base::telemetry::metrics::{PARTNER_ANSWER_SECONDS, PARTNER_HEALTH, PARTNER_OUTCOMES};
 use offerd_model::ProductType;
 use offerd_partners::{Book, Seat, SeatTemplate};
@@ -105,8 +105,8 @@ pub struct AskObservation<'n> {
     pub rate_table: Uuid,
     /// Whether its lead is a test.
     pub test: bool,
-    /// The end of the ask.
-    pub end: &'n AskEnd,
+    /// The result of the ask.
+    pub result: &'n AskResult,
     /// Its duration.
     pub elapsed: Duration,
     /// Whether it ended after its budget.
@@ -165,9 +165,9 @@ impl AskStatistics {
         self.tell(seat, noted);
     }
 
-    fn tell(&self, seat: &SeatTemplate, AskObservation { rate_table, end, late, .. }: AskObservation<'_>) {
-        if end.outcome.is_failure() && end.outcome.was_asked() && !late {
-            let (word, cause) = (end.outcome.word(), end.cause.as_ref());
+    fn tell(&self, seat: &SeatTemplate, AskObservation { rate_table, result, late, .. }: AskObservation<'_>) {
+        if result.outcome.is_failure() && result.outcome.was_asked() && !late {
+            let (word, cause) = (result.outcome.word(), result.cause.as_ref());
             self.failures.note(seat, rate_table, word, cause);
         }
     }
@@ -241,20 +241,20 @@ impl AskStatistics {
 
 impl SeatStatistic {
     fn note(&mut self, seat: &SeatTemplate, noted: AskObservation<'_>, at: Duration) {
-        let AskObservation { rate_table, test, end, elapsed, late } = noted;
+        let AskObservation { rate_table, test, result, elapsed, late } = noted;
         if !late {
-            self.counted(seat, end.outcome.word(), 1);
+            self.counted(seat, result.outcome.word(), 1);
         }
         let read = if late { EndedAsk::late } else { EndedAsk::in_time };
-        let Some(ask) = read(&end.outcome, elapsed, test) else { return };
+        let Some(ask) = read(&result.outcome, elapsed, test) else { return };
         self.keep(ask);
         if let Some(ending) = ask.live_ending() {
             self.history.note(at, ending, elapsed);
         }
         self.shown = ASKS_SHOWN.min(self.shown + 1);
-        if let Some(AskEnding::Failed | AskEnding::TimedOut) = ask.end {
-            let (at, outcome) = (Utc::now().timestamp_millis(), end.outcome.word());
-            let trouble = FailedAsk { at, rate_table, outcome, cause: end.cause.clone(), elapsed };
+        if let Some(EndingKind::Failed | EndingKind::TimedOut) = ask.end {
+            let (at, outcome) = (Utc::now().timestamp_millis(), result.outcome.word());
+            let trouble = FailedAsk { at, rate_table, outcome, cause: result.cause.clone(), elapsed };
             push(&mut self.troubles, TROUBLES_KEPT, trouble);
         }
     }

@@ -6,11 +6,11 @@ use std::time::Duration;
 use serde::{Serialize, Serializer};
 
 use super::ask::EndedAsk;
-use super::survival::{AskEnding, Observed, Survival};
+use super::survival::{EndingKind, Observed, Survival};
 
 /// Ended asks, counted by result and microseconds. Its size depends on the number of distinct durations.
 #[derive(Debug, Clone, Default)]
-pub struct AskTally(BTreeMap<(Option<AskEnding>, u32), u64>);
+pub struct AskTally(BTreeMap<(Option<EndingKind>, u32), u64>);
 
 /// The figures.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -71,8 +71,8 @@ impl AskTally {
     pub fn summary_of(&self, survival: &Survival) -> AskSummary {
         let of =
             |end| self.0.range((Some(end), 0)..=(Some(end), u32::MAX)).map(|(_, count)| count).sum::<u64>();
-        let (offered, declined) = (of(AskEnding::Offered), of(AskEnding::Declined));
-        let (failed, timed_out) = (of(AskEnding::Failed), of(AskEnding::TimedOut));
+        let (offered, declined) = (of(EndingKind::Offered), of(EndingKind::Declined));
+        let (failed, timed_out) = (of(EndingKind::Failed), of(EndingKind::TimedOut));
         let answered = offered + declined;
         let asked = answered + failed + timed_out;
         let micros = |micros: u32| Duration::from_micros(u64::from(micros));

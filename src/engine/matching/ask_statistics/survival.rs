@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use offerd_base::partner_health::AskEnding;
+pub use offerd_base::partner_health::EndingKind;
 
 /// Standard deviations on each side of a 95 % interval.
 const Z: f64 = 1.959_964;
@@ -33,7 +33,7 @@ pub struct Observed {
     /// End of the observation, microseconds from the ask.
     pub to_us: u32,
     /// How the asks ended then. A timed-out ask has no end: it comes later, or never.
-    pub end: AskEnding,
+    pub end: EndingKind,
     /// The number of asks.
     pub count: u64,
 }
@@ -95,10 +95,10 @@ impl FromIterator<Observed> for Survival {
             }
             let tick = ticks.entry(to_us).or_default();
             let ends = match end {
-                AskEnding::Offered => &mut tick.offered,
-                AskEnding::Declined => &mut tick.declined,
-                AskEnding::Failed => &mut tick.failed,
-                AskEnding::TimedOut => &mut tick.left,
+                EndingKind::Offered => &mut tick.offered,
+                EndingKind::Declined => &mut tick.declined,
+                EndingKind::Failed => &mut tick.failed,
+                EndingKind::TimedOut => &mut tick.left,
             };
             *ends += count;
         }
@@ -268,16 +268,16 @@ mod tests {
 
     use super::*;
 
-    fn observed(to_us: u32, end: AskEnding) -> Observed {
+    fn observed(to_us: u32, end: EndingKind) -> Observed {
         Observed { from_us: None, to_us, end, count: 1 }
     }
 
     /// Weeks in remission of the 21 patients given 6-mercaptopurine (Freireich et al., Blood 21, 1963), the
     /// standard textbook example.
     fn remissions() -> Survival {
-        let relapsed = [6, 6, 6, 7, 10, 13, 16, 22, 23].map(|week| observed(week, AskEnding::Offered));
+        let relapsed = [6, 6, 6, 7, 10, 13, 16, 22, 23].map(|week| observed(week, EndingKind::Offered));
         let left =
-            [6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35].map(|week| observed(week, AskEnding::TimedOut));
+            [6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35].map(|week| observed(week, EndingKind::TimedOut));
         relapsed.into_iter().chain(left).collect()
     }
 
@@ -306,20 +306,20 @@ mod tests {
         assert!(remissions.offered(35).is_some() && remissions.offered(70).is_none());
         assert!(remissions.offers_against(70, 23).is_none());
         assert!(Survival::default().offered(0).is_none(), "no asks");
-        let all: Survival = [observed(3, AskEnding::Offered)].into_iter().collect();
+        let all: Survival = [observed(3, EndingKind::Offered)].into_iter().collect();
         assert!(all.offered(70).is_some(), "once all have ended, all is known");
     }
 
     #[test]
     fn a_late_answer_that_was_watched_for_is_one_of_those_that_ran_out_of_time() {
-        let mut asks = vec![Observed { count: 60, ..observed(10, AskEnding::Offered) }];
-        asks.push(Observed { count: 40, ..observed(50, AskEnding::TimedOut) });
+        let mut asks = vec![Observed { count: 60, ..observed(10, EndingKind::Offered) }];
+        asks.push(Observed { count: 40, ..observed(50, EndingKind::TimedOut) });
         // Of the four that were watched, one ended with offers and one declined.
         let watched = |end, to_us, count| Observed { from_us: Some(50), to_us, end, count };
         asks.extend([
-            watched(AskEnding::Declined, 70, 1),
-            watched(AskEnding::Offered, 80, 1),
-            watched(AskEnding::TimedOut, 100, 2),
+            watched(EndingKind::Declined, 70, 1),
+            watched(EndingKind::Offered, 80, 1),
+            watched(EndingKind::TimedOut, 100, 2),
         ]);
         let survival: Survival = asks.into_iter().collect();
         let offered = |within| survival.offered(within).unwrap().share;
@@ -334,9 +334,9 @@ mod tests {
     #[test]
     fn where_none_came_the_interval_tells_of_how_many() {
         let none = |asks| {
-            let offered = Observed { count: asks, ..observed(10, AskEnding::Offered) };
-            let silent = Observed { count: asks, ..observed(50, AskEnding::TimedOut) };
-            let watched = Observed { from_us: Some(50), count: asks, ..observed(100, AskEnding::TimedOut) };
+            let offered = Observed { count: asks, ..observed(10, EndingKind::Offered) };
+            let silent = Observed { count: asks, ..observed(50, EndingKind::TimedOut) };
+            let watched = Observed { from_us: Some(50), count: asks, ..observed(100, EndingKind::TimedOut) };
             let survival: Survival = [offered, silent, watched].into_iter().collect();
             // Just before the watches ended.
             (survival.offers_against(40, 50).unwrap(), survival.offers_against(99, 50).unwrap())
@@ -349,10 +349,10 @@ mod tests {
 
     fn any_asks() -> impl Strategy<Value = Vec<Observed>> {
         let end = prop::sample::select(vec![
-            AskEnding::Offered,
-            AskEnding::Declined,
-            AskEnding::Failed,
-            AskEnding::TimedOut,
+            EndingKind::Offered,
+            EndingKind::Declined,
+            EndingKind::Failed,
+            EndingKind::TimedOut,
         ]);
         prop::collection::vec((1_u32..200, end).prop_map(|(to_us, end)| observed(to_us, end)), 1..120)
     }
@@ -360,9 +360,9 @@ mod tests {
     proptest! {
         #[test]
         fn where_all_were_waited_for_it_is_the_share_that_came(asks in any_asks(), within in 0_u32..200) {
-            let asks: Vec<Observed> = asks.into_iter().filter(|ask| ask.end != AskEnding::TimedOut).collect();
+            let asks: Vec<Observed> = asks.into_iter().filter(|ask| ask.end != EndingKind::TimedOut).collect();
             prop_assume!(!asks.is_empty());
-            let came = asks.iter().filter(|ask| ask.end == AskEnding::Offered && ask.to_us <= within).count();
+            let came = asks.iter().filter(|ask| ask.end == EndingKind::Offered && ask.to_us <= within).count();
             let (survival, all) = (asks.iter().copied().collect::<Survival>(), asks.len() as f64);
             let offered = survival.offered(within);
             // All have ended after the last of them.

@@ -19,20 +19,20 @@ fn seat() -> Arc<Seat> {
     Arc::clone(&book(&[partner("bank").savings(rule)]).seats()[0])
 }
 
-fn noted(end: &AskEnd, elapsed_ms: u64) -> AskObservation<'_> {
+fn noted(result: &AskResult, elapsed_ms: u64) -> AskObservation<'_> {
     let elapsed = Duration::from_millis(elapsed_ms);
-    AskObservation { rate_table: Uuid::nil(), test: false, end, elapsed, late: false }
+    AskObservation { rate_table: Uuid::nil(), test: false, result, elapsed, late: false }
 }
 
-fn offered() -> AskEnd {
+fn offered() -> AskResult {
     Outcome::Offers(Vec::new()).into()
 }
 
-fn unreachable() -> AskEnd {
+fn unreachable() -> AskResult {
     Outcome::Failed(AskFailure::Unreachable).because("connection refused")
 }
 
-fn timed_out() -> AskEnd {
+fn timed_out() -> AskResult {
     Outcome::TimedOut.into()
 }
 
@@ -57,7 +57,7 @@ fn what_is_kept_is_bounded() {
     });
     let lately = lately(&statistics, &seat);
     assert_eq!(lately.asks.len(), ASKS_SHOWN);
-    assert_eq!(lately.asks[0], EndedAsk { elapsed_us: 7000, end: Some(AskEnding::Failed), test: false });
+    assert_eq!(lately.asks[0], EndedAsk { elapsed_us: 7000, end: Some(EndingKind::Failed), test: false });
     assert_eq!(lately.troubles[0].outcome, "unreachable");
     assert_eq!(lately.troubles[0].cause, unreachable().cause);
     assert!(statistics.lately(&seat.identity.key, ProductType::Loan).asks.is_empty());
@@ -68,20 +68,21 @@ fn what_is_kept_is_bounded() {
 fn an_answer_after_its_time_is_told_from_one_in_time() {
     let (statistics, seat) = (AskStatistics::default(), seat());
     statistics.unanswered(&seat.known_as, noted(&timed_out(), 7));
-    let late =
-        |end: &AskEnd| statistics.replied(&seat.known_as, AskObservation { late: true, ..noted(end, 7) });
+    let late = |result: &AskResult| {
+        statistics.replied(&seat.known_as, AskObservation { late: true, ..noted(result, 7) })
+    };
     late(&offered());
     late(&unreachable());
     statistics.replied(&seat.known_as, noted(&Outcome::NoOffers(NoOfferReason::NotNeeded).into(), 7));
     let lately = lately(&statistics, &seat);
-    assert_eq!(lately.asks.iter().map(|ask| ask.end).collect::<Vec<_>>(), [Some(AskEnding::TimedOut), None]);
+    assert_eq!(lately.asks.iter().map(|ask| ask.end).collect::<Vec<_>>(), [Some(EndingKind::TimedOut), None]);
     assert_eq!(lately.troubles.len(), 1);
 }
 
 #[test]
 fn what_is_recalled_adapts_a_timeout_and_is_not_shown() {
     let (statistics, seat) = (AskStatistics::default(), seat());
-    let ask = EndedAsk { elapsed_us: 600_000, end: Some(AskEnding::Offered), test: false };
+    let ask = EndedAsk { elapsed_us: 600_000, end: Some(EndingKind::Offered), test: false };
     (0..300).for_each(|_| {
         statistics.with(&seat.identity.key, ProductType::Savings, |statistic| statistic.keep(ask))
     });
@@ -177,11 +178,11 @@ fn more_time_outs_than_may_be_bring_the_whole_timeout_back() {
 #[test]
 fn a_late_answer_is_no_other_ask() {
     let ask = |elapsed_us, end| EndedAsk { elapsed_us, end, test: false };
-    let mut tally: AskTally = (1..=100).map(|nth| ask(nth * 10_000, Some(AskEnding::Offered))).collect();
-    [ask(5_000, Some(AskEnding::Declined)), ask(20, Some(AskEnding::Failed))]
+    let mut tally: AskTally = (1..=100).map(|nth| ask(nth * 10_000, Some(EndingKind::Offered))).collect();
+    [ask(5_000, Some(EndingKind::Declined)), ask(20, Some(EndingKind::Failed))]
         .into_iter()
         .for_each(|ask| tally.count(ask));
-    [Some(AskEnding::TimedOut), Some(AskEnding::TimedOut), None]
+    [Some(EndingKind::TimedOut), Some(EndingKind::TimedOut), None]
         .iter()
         .for_each(|end| tally.count(ask(1_000_000, *end)));
     let summary = tally.summary();
@@ -198,7 +199,7 @@ fn a_late_answer_is_no_other_ask() {
 prop_compose! {
     fn any_ask()(
         elapsed_us in 0_u32..20_000_000,
-        end in prop::sample::select(vec![Some(AskEnding::Offered), Some(AskEnding::Declined), Some(AskEnding::Failed), Some(AskEnding::TimedOut), None]),
+        end in prop::sample::select(vec![Some(EndingKind::Offered), Some(EndingKind::Declined), Some(EndingKind::Failed), Some(EndingKind::TimedOut), None]),
         test in any::<bool>(),
     ) -> EndedAsk {
         EndedAsk { elapsed_us, end, test }
@@ -215,7 +216,7 @@ fn adapted(asks: &[EndedAsk], rule: AdaptiveTimeout) -> Duration {
 fn a_full_timeout_says_why_and_asks_cut_at_another_one_are_forgotten() {
     let rule = AdaptiveTimeout { false_timeouts: 0.01, floor: Duration::ZERO, ceiling: None };
     let ask = |end, elapsed_us| EndedAsk { elapsed_us, end: Some(end), test: false };
-    let mut asks: VecDeque<EndedAsk> = vec![ask(AskEnding::TimedOut, 2_000_000); 200].into();
+    let mut asks: VecDeque<EndedAsk> = vec![ask(EndingKind::TimedOut, 2_000_000); 200].into();
     let mut estimate = TimeoutEstimate::default();
     let mut told = |asks: &VecDeque<EndedAsk>, new: usize, whole: u64| {
         estimate.age(new);
@@ -226,7 +227,7 @@ fn a_full_timeout_says_why_and_asks_cut_at_another_one_are_forgotten() {
     assert!(timeout == 2.0 && why.contains("more than 1 % of its last live asks ran out of time"), "{why}");
     let (timeout, why) = told(&asks, 0, 10);
     assert!(timeout == 10.0 && why.contains("of 200 live asks under this timeout, 0 have ended"), "{why}");
-    asks.extend(vec![ask(AskEnding::Offered, 3_000_000); 200]);
+    asks.extend(vec![ask(EndingKind::Offered, 3_000_000); 200]);
     assert_eq!(told(&asks, 200, 10), (3.0, String::new()));
 }
 
@@ -251,7 +252,7 @@ proptest! {
     ) {
         let rule = AdaptiveTimeout { false_timeouts, floor: Duration::ZERO, ceiling: None };
         let mut telling = asks.clone();
-        telling.retain(|ask| !ask.test && !matches!(ask.end, Some(AskEnding::Failed) | None));
+        telling.retain(|ask| !ask.test && !matches!(ask.end, Some(EndingKind::Failed) | None));
         prop_assert_eq!(adapted(&asks, rule), adapted(&telling, rule));
     }
 
@@ -259,9 +260,9 @@ proptest! {
     fn where_none_ran_out_of_time_a_percentile_is_the_time_of_the_answer_at_its_rank(
         asks in prop::collection::vec(any_ask(), 0..300),
     ) {
-        let timely = |ask: &EndedAsk| !matches!(ask.end, Some(AskEnding::TimedOut | AskEnding::Failed));
+        let timely = |ask: &EndedAsk| !matches!(ask.end, Some(EndingKind::TimedOut | EndingKind::Failed));
         let asks: Vec<EndedAsk> = asks.into_iter().filter(timely).collect();
-        let mut times: Vec<u32> = asks.iter().filter(|ask| matches!(ask.end, Some(AskEnding::Offered | AskEnding::Declined))).map(|ask| ask.elapsed_us).collect();
+        let mut times: Vec<u32> = asks.iter().filter(|ask| matches!(ask.end, Some(EndingKind::Offered | EndingKind::Declined))).map(|ask| ask.elapsed_us).collect();
         times.sort_unstable();
         let at = |percent: usize| {
             let rank = (times.len() * percent).div_ceil(100);

@@ -9,7 +9,7 @@ use crate::matching::ask_statistics::AskObservation;
 use crate::matching::messages::PartnerAnswered;
 use crate::matching::replies::SeatReplies;
 use crate::rate_table::machine::TableEvent;
-use crate::rate_table::outcome::{AskEnd, Outcome};
+use crate::rate_table::outcome::{AskResult, Outcome};
 use offerd_base::telemetry::metrics::LATE_ANSWERS;
 
 impl RateTableActor {
@@ -18,21 +18,26 @@ impl RateTableActor {
         gathered.into_iter().for_each(|answered| self.take_in_reply(answered));
     }
 
-    pub(super) fn take_in_reply(&mut self, PartnerAnswered { seat, end, at, elapsed }: PartnerAnswered) {
+    pub(super) fn take_in_reply(&mut self, PartnerAnswered { seat, result, at, elapsed }: PartnerAnswered) {
         let slowest = &mut self.slowest[usize::from(self.machine.released_at(seat).is_some())];
         *slowest = elapsed.max(*slowest);
-        self.engine.statistics.replied(&self.shown().seats()[seat], self.noted(seat, &end, elapsed));
+        self.engine.statistics.replied(&self.shown().seats()[seat], self.noted(seat, &result, elapsed));
         if self.machine.has_outcome(seat) {
             counter!(LATE_ANSWERS).increment(1);
             return;
         }
-        self.machine.handle(TableEvent::Answered { seat, end, at });
+        self.machine.handle(TableEvent::Answered { seat, result, at });
     }
 
-    pub(super) fn noted<'n>(&self, seat: usize, end: &'n AskEnd, elapsed: Duration) -> AskObservation<'n> {
+    pub(super) fn noted<'n>(
+        &self,
+        seat: usize,
+        result: &'n AskResult,
+        elapsed: Duration,
+    ) -> AskObservation<'n> {
         let head = self.shown().head();
         let late = self.machine.has_outcome(seat);
-        AskObservation { rate_table: head.uuid, test: head.test, end, elapsed, late }
+        AskObservation { rate_table: head.uuid, test: head.test, result, elapsed, late }
     }
 
     pub(super) fn time_out(&mut self) {
@@ -40,9 +45,11 @@ impl RateTableActor {
         let since = (self.engine.now_ms() - self.shown().head().created_at).max(0);
         let elapsed =
             self.resources.begun.map_or(Duration::from_millis(since as u64), |begun| begun.elapsed());
-        let end = Outcome::TimedOut.into();
+        let result = Outcome::TimedOut.into();
         for seat in self.machine.waited_for() {
-            self.engine.statistics.unanswered(&self.shown().seats()[seat], self.noted(seat, &end, elapsed));
+            self.engine
+                .statistics
+                .unanswered(&self.shown().seats()[seat], self.noted(seat, &result, elapsed));
         }
         self.machine.handle(TableEvent::DeadlinePassed { at: self.engine.now_ms() });
     }

@@ -40,7 +40,7 @@ impl RateTableActor {
             let Some(fit) = self.resources.fits[seat].take() else {
                 let gone = Outcome::Failed(AskFailure::Gone);
                 self.engine.statistics.not_asked(&self.shown().seats()[seat], gone.word());
-                self.machine.handle(TableEvent::Answered { seat, end: gone.into(), at });
+                self.machine.handle(TableEvent::Answered { seat, result: gone.into(), at });
                 continue;
             };
             let holds_up = self.machine.second_look_to_come() && fit.seat.product_type == ProductType::Loan;
@@ -76,7 +76,7 @@ impl RateTableActor {
         let outcome = catch_unwind(ask).unwrap_or(Outcome::Failed(AskFailure::Panicked));
         trace.end(outcome.word(), !outcome.is_failure());
         let (at, elapsed) = (self.engine.now_ms(), asked_at.elapsed());
-        self.take_in_reply(PartnerAnswered { seat, end: outcome.into(), at, elapsed });
+        self.take_in_reply(PartnerAnswered { seat, result: outcome.into(), at, elapsed });
     }
 
     pub(super) fn ask_partner(

@@ -86,7 +86,7 @@ impl Stored<'_> {
                         let fit = &fits[seat];
                         let outcome = self.outcome(&facts, fit, most);
                         asked.extend(outcome.was_asked().then(|| seat_key(&fit.seat.known_as)));
-                        machine.handle(TableEvent::Answered { seat, end: outcome.into(), at });
+                        machine.handle(TableEvent::Answered { seat, result: outcome.into(), at });
                     }
                 }
                 Effect::JudgeHeld(held) => {

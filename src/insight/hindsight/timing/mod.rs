@@ -20,7 +20,7 @@ pub use self::other_timeouts::OtherTimeout;
 use self::other_timeouts::other_timeouts;
 use self::waits::{Wait, Waits};
 use offerd_engine::matching::Configuration;
-use offerd_engine::matching::ask_statistics::survival::AskEnding;
+use offerd_engine::matching::ask_statistics::survival::EndingKind;
 use offerd_engine::matching::ask_statistics::{AskStatistics, AskTally, EndedAsk};
 use offerd_engine::matching::late_asks::LateAsk;
 use offerd_engine::records::reading::AnswerContext;
@@ -159,7 +159,7 @@ impl TableAsks {
             let others = done.iter().enumerate().filter(|(other, _)| *other != place).map(|(_, done)| *done);
             let asks = &mut seats.entry(seat).or_default()[usize::from(ask.test)];
             asks.tally.count(ask);
-            let (others, ended) = (others.max().unwrap_or(0), ask.end != Some(AskEnding::TimedOut));
+            let (others, ended) = (others.max().unwrap_or(0), ask.end != Some(EndingKind::TimedOut));
             asks.waits.count(Wait { others, after: after_ms, elapsed: waited_ms, ended });
         }
     }

@@ -16,13 +16,13 @@ const TWO_POINTS: f64 = 0.02;
 #[derive(Debug, Clone, Copy)]
 struct Truth {
     took: f64,
-    end: AskEnding,
+    end: EndingKind,
     /// When the other partners of the table were done.
     others: u64,
 }
 
 /// Draws a response time, and whether the answer holds offers.
-type Law = fn(&mut Rng) -> (f64, AskEnding);
+type Law = fn(&mut Rng) -> (f64, EndingKind);
 
 /// A standard normal number (Box and Muller, 1958).
 fn normal(draws: &mut Rng) -> f64 {
@@ -30,17 +30,17 @@ fn normal(draws: &mut Rng) -> f64 {
     (-2.0 * one.ln()).sqrt() * (std::f64::consts::TAU * other).cos()
 }
 
-fn offered_by(draws: &mut Rng, share: f64) -> AskEnding {
-    if draws.f64() < share { AskEnding::Offered } else { AskEnding::Declined }
+fn offered_by(draws: &mut Rng, share: f64) -> EndingKind {
+    if draws.f64() < share { EndingKind::Offered } else { EndingKind::Declined }
 }
 
 /// Median 3.9 s, 95th percentile 13.1 s, as measured for a timeout of 5.6 s.
-fn log_normal(draws: &mut Rng) -> (f64, AskEnding) {
+fn log_normal(draws: &mut Rng) -> (f64, EndingKind) {
     (3900.0 * (normal(draws) * 0.7365).exp(), offered_by(draws, 0.6))
 }
 
 /// Declines come quickly, offers slowly.
-fn bimodal(draws: &mut Rng) -> (f64, AskEnding) {
+fn bimodal(draws: &mut Rng) -> (f64, EndingKind) {
     if draws.f64() < 0.45 {
         (400.0 * (normal(draws) * 0.3).exp(), offered_by(draws, 0.05))
     } else {
@@ -49,15 +49,15 @@ fn bimodal(draws: &mut Rng) -> (f64, AskEnding) {
 }
 
 /// Most answer soon, a few per cent very late (Pareto).
-fn heavy_tail(draws: &mut Rng) -> (f64, AskEnding) {
+fn heavy_tail(draws: &mut Rng) -> (f64, EndingKind) {
     (900.0 * (1.0 - draws.f64()).powf(-1.0 / 0.9), offered_by(draws, 0.5))
 }
 
 /// One in eight is never answered, one in twelve fails.
-fn hanging(draws: &mut Rng) -> (f64, AskEnding) {
+fn hanging(draws: &mut Rng) -> (f64, EndingKind) {
     match draws.u32(0..24) {
-        0..3 => (f64::INFINITY, AskEnding::Offered),
-        3..5 => (draws.f64() * 2000.0, AskEnding::Failed),
+        0..3 => (f64::INFINITY, EndingKind::Offered),
+        3..5 => (draws.f64() * 2000.0, EndingKind::Failed),
         _ => (2500.0 * (normal(draws) * 0.8).exp(), offered_by(draws, 0.7)),
     }
 }
@@ -79,7 +79,7 @@ fn recorded(truths: &[Truth]) -> (SeatAsks, Vec<LateAsk>) {
     for truth in truths {
         let ended = truth.took <= TIMEOUT_MS as f64;
         let waited = truth.took.min(TIMEOUT_MS as f64);
-        let end = if ended { truth.end } else { AskEnding::TimedOut };
+        let end = if ended { truth.end } else { EndingKind::TimedOut };
         recorded.tally.count(EndedAsk { elapsed_us: micros(waited), end: Some(end), test: false });
         recorded.waits.count(Wait { others: truth.others, after: 1, elapsed: waited as u64, ended });
         timed_out += usize::from(!ended);
@@ -88,9 +88,9 @@ fn recorded(truths: &[Truth]) -> (SeatAsks, Vec<LateAsk>) {
         }
         let watched = truth.took.min(2.0 * TIMEOUT_MS as f64);
         let end = match truth.end {
-            _ if watched < truth.took => AskEnding::TimedOut,
-            AskEnding::Offered => AskEnding::Offered,
-            _ => AskEnding::Declined,
+            _ if watched < truth.took => EndingKind::TimedOut,
+            EndingKind::Offered => EndingKind::Offered,
+            _ => EndingKind::Declined,
         };
         let budget_us = micros(TIMEOUT_MS as f64);
         late.push(LateAsk { at: 0, test: false, budget_us, elapsed_us: micros(watched), end });
@@ -110,7 +110,7 @@ fn advice(law: Law, seed: u64) -> (Vec<Truth>, SeatTiming, Vec<OtherTimeout>) {
 /// The share of asks that end with offers, replayed with a timeout.
 fn offered(truths: &[Truth], timeout_ms: u64) -> f64 {
     let came =
-        truths.iter().filter(|truth| truth.end == AskEnding::Offered && truth.took <= timeout_ms as f64);
+        truths.iter().filter(|truth| truth.end == EndingKind::Offered && truth.took <= timeout_ms as f64);
     came.count() as f64 / truths.len() as f64
 }
 

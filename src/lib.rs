@@ -81,13 +81,15 @@
 //! - Arrival times never go back. A reload replaces everything or nothing (`daemon/reload.rs`).
 //! - No log, metric or error holds personal data; none is on the disk unencrypted ([`store::TREES`]).
 //! - Public ids ([`ids`]) reveal nothing: only the store maps an offer to its table ([`records::public_ids`]).
-//! - A test token sees only test records, a publishable one no personal data ([`model::Viewer`]).
-//! - A command calls the admin routes of a running daemon, or runs them itself over a stopped store; only
-//!   `cli/admin_client.rs` knows which.
+//! - A test token sees only test records, a publishable one no personal data but prefills, each behind its
+//!   own token ([`model::Viewer`]).
+//! - A command calls the admin routes of a running daemon, or runs them itself over a stopped store
+//!   (`cli/admin_client.rs`); few commands ask which.
 //! - No global state but metrics and bounds on work at once, no expression engine on the hot path. `engine`
-//!   stores and compares only times of the store's clock. `panic = "unwind"` in every profile.
-//! - `tests/it/architecture.rs` checks what manifests cannot: large import cycles, and outside crates that
-//!   only one room may name.
+//!   stores and compares only times of the store's clock, except that a partner's report may also be recent by
+//!   the machine's, and that late asks in memory have its time. `panic = "unwind"` in every profile.
+//! - `tests/it/architecture.rs` checks what manifests cannot: large import cycles, outside crates that only
+//!   one module may name, and where `engine` reads the machine's clock.
 //!
 //! # Where new things go
 //!

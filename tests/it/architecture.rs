@@ -1,4 +1,5 @@
-//! What the manifests of the crates under `src` do not hold: circles of imports within a crate, and crates that one room alone may name.
+//! What the manifests of the crates under `src` cannot check: circles of imports within a crate, outside crates that only one module
+//! may name, and where `engine` reads the machine's clock.
 
 mod rooms;
 
@@ -6,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Crates of others that only one room, or file, of the crate with the dependency may name.
+/// Outside crates that only one module of the crate with the dependency may name.
 const OWNED: &[(&str, &str)] = &[
     ("actix", "engine/matching"),
     ("config", "base/config"),
@@ -25,18 +26,42 @@ const OWNED: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn a_crate_is_named_by_its_room_only() {
+fn an_outside_crate_is_named_by_its_module_only() {
     let mut wrong = Vec::new();
     for file in files().iter().filter(|file| !is_of_tests(file)) {
         let text = fs::read_to_string(file).unwrap();
-        for (owned, room) in OWNED {
+        for (owned, module) in OWNED {
             let is_named = code(&text).any(|line| mentions(line, &format!("{owned}::")));
-            if is_named && !file.starts_with(src().join(room)) {
-                wrong.push(format!("{}: only src/{room} may name `{owned}`", file.display()));
+            if is_named && !file.starts_with(src().join(module)) {
+                wrong.push(format!("{}: only src/{module} may name `{owned}`", file.display()));
             }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Files of `engine` that may read the machine's clock; what the others store or compare is the store's time.
+const MACHINE_CLOCK: [&str; 4] = [
+    "conversions/partner_events.rs",
+    "matching/ask_statistics/mod.rs",
+    "matching/late_asks.rs",
+    "matching/undeclared_reasons.rs",
+];
+
+#[test]
+fn engine_takes_its_time_from_the_store() {
+    let engine = src().join("engine");
+    let read: BTreeSet<PathBuf> = files()
+        .into_iter()
+        .filter(|file| file.starts_with(&engine) && !is_of_tests(file))
+        .filter(|file| {
+            let text = fs::read_to_string(file).unwrap();
+            let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+            code(text).any(|line| line.contains("Utc::now()") || line.contains("SystemTime::now()"))
+        })
+        .map(|file| file.strip_prefix(&engine).unwrap().to_owned())
+        .collect();
+    assert_eq!(read, MACHINE_CLOCK.map(PathBuf::from).into());
 }
 
 /// The rules above would hold of nothing if no file were found.

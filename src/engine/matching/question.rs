@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
 use crate::rate_table::record::TableHeader;
 use offerd_model::{CreditBands, Lead};
@@ -27,10 +27,10 @@ impl LeadQuestion {
         Self { lead, asked, bands, given: OnceLock::new(), ranked_by: None }
     }
 
-    /// The question to a table's seats, as of now.
-    pub fn of(table: &TableHeader, lead: Arc<Lead>, bands: CreditBands) -> Self {
+    /// The question to a table's seats, as of `now` by the store's clock.
+    pub fn of(table: &TableHeader, lead: Arc<Lead>, bands: CreditBands, now: DateTime<Utc>) -> Self {
         let TableHeader { uuid: rate_table, lead: uuid, test, .. } = *table;
-        Self::new(lead, bands, AskContext { lead: uuid, rate_table, test, now: Utc::now() })
+        Self::new(lead, bands, AskContext { lead: uuid, rate_table, test, now })
     }
 
     /// Sets the ranking of the answers.

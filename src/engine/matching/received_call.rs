@@ -107,7 +107,7 @@ fn unanswered(
     let progress = call.and_then(|call| seat.http.as_ref()?.restore_progress(&call.progress()));
     let lead = reading::lead(store, head.lead)?;
     let (Some(progress), Some(lead)) = (progress, lead) else { return Ok(None) };
-    let question = Arc::new(LeadQuestion::of(head, Arc::new(lead.lead), lead.bands));
+    let question = Arc::new(LeadQuestion::of(head, Arc::new(lead.lead), lead.bands, engine.now()));
     // Which offers fitted then is unknown; an offer is identified by its key.
     let offers = (0..seat.offers.len()).collect();
     let (seat, now) = (Arc::clone(seat), Instant::now());

@@ -150,7 +150,7 @@ async fn send(
     (position, sent): (u16, &CallRecord),
 ) -> LateEventKind {
     let progress = source.restore_progress(&sent.progress());
-    let question = LeadQuestion::of(table.head(), Arc::new(lead.lead.clone()), lead.bands);
+    let question = LeadQuestion::of(table.head(), Arc::new(lead.lead.clone()), lead.bands, engine.now());
     let record = || {
         let settings = engine.configuration().rules.transcripts;
         engine.transcripts.record(table.head(), position, source, settings)

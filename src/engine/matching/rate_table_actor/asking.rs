@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix::prelude::*;
 use tokio::time::Instant;
 
-use super::RateTableActor;
+use super::{RateTableActor, TableResources};
 use crate::matching::ask_session::AskSession;
 use crate::matching::bidding::{Bidding, IsPaused};
 use crate::matching::call_journal::CallJournal;
@@ -151,8 +151,8 @@ impl RateTableActor {
     }
 
     pub(super) fn question(&self) -> LeadQuestion {
-        let question =
-            LeadQuestion::of(self.shown().head(), Arc::clone(&self.resources.lead), self.resources.bands);
+        let TableResources { lead, bands, .. } = &self.resources;
+        let question = LeadQuestion::of(self.shown().head(), Arc::clone(lead), *bands, self.engine.now());
         question.ranked_by(self.resources.ranked_by.clone())
     }
 

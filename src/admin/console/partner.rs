@@ -10,7 +10,7 @@ use offerd_engine::matching::ask_statistics::{AskTally, TROUBLES_KEPT};
 use offerd_engine::matching::late_asks::LateAsk;
 use offerd_engine::matching::pausing::Pausable;
 use offerd_engine::matching::preview_ids::PREVIEWED;
-use offerd_engine::matching::undeclared_words::UnknownDeclineReason;
+use offerd_engine::matching::undeclared_reasons::UndeclaredReason;
 use offerd_model::RejectReason;
 use offerd_partners::Seat;
 use offerd_store::pauses::Pauses;
@@ -108,7 +108,7 @@ fn seat_view(app: &AdminState, look: &SeatView, paused: bool) -> Result<Value> {
         (None, Some(_)) => "from its file, pretending to be far away",
         (None, None) => "from its file, at once",
     };
-    let word = |word: &UnknownDeclineReason| {
+    let word = |word: &UndeclaredReason| {
         fields! {
             word => word.word, count => word.count, last => word.last.timestamp_millis(),
             // The line to add to the partner file, without the meaning.
@@ -125,7 +125,7 @@ fn seat_view(app: &AdminState, look: &SeatView, paused: bool) -> Result<Value> {
         preview_clicks => preview_clicks(app, look),
         summary => tally.summary_of(&tally.survival(look.late.iter().map(LateAsk::observed))),
         chart,
-        words => look.standing.undeclared_words.iter().map(word).collect::<Vec<_>>(),
+        words => look.standing.undeclared_reasons.iter().map(word).collect::<Vec<_>>(),
         troubles => lately.troubles,
     })
 }

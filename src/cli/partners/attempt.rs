@@ -14,7 +14,7 @@ use crate::cli::prelude::*;
 use offerd_base::ids;
 use offerd_engine::matching::partner_clients::PartnerClients;
 use offerd_engine::matching::question::LeadQuestion;
-use offerd_engine::matching::undeclared_words::unknown_reason;
+use offerd_engine::matching::undeclared_reasons::unknown_reason;
 use offerd_model::{CreditBands, Lead, ProductType, RateTable};
 use offerd_partners::http::{
     Answered, AskContext, AskProgress, Given, HttpRequest, HttpSource, MappingError, Secrets,

@@ -30,13 +30,13 @@ pub fn sheet(standings: &[SeatStanding]) -> Sheet {
 /// line.
 pub fn undeclared(standings: &[SeatStanding]) -> Vec<String> {
     let mut lines = Vec::new();
-    for SeatStanding { partner, product_type, undeclared_words, .. } in standings {
-        if !undeclared_words.is_empty() {
+    for SeatStanding { partner, product_type, undeclared_reasons, .. } in standings {
+        if !undeclared_reasons.is_empty() {
             lines.push(format!(
                 "{partner} declines with words missing from {partner}.toml; [products.{product_type}.http.answer.reasons] gives each a meaning:"
             ));
         }
-        for word in undeclared_words {
+        for word in undeclared_reasons {
             let counted = format!(
                 "{}, last {}",
                 page::counted(word.count as usize, "time"),

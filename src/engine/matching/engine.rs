@@ -181,7 +181,8 @@ impl MatchingEngine {
                 (standing.state, standing.until) = (State::ListMissing, None);
             }
             let client = clients.of(seat);
-            standing.undeclared_words = client.iter().flat_map(|client| client.words.counted()).collect();
+            standing.undeclared_reasons =
+                client.iter().flat_map(|client| client.undeclared_reasons.counted()).collect();
             let endpoint = client.map(|client| client.state());
             let last = endpoint.as_ref().and_then(|endpoint| endpoint.last_failure.clone());
             let endpoint = endpoint.filter(|endpoint| !endpoint.simulated);

@@ -65,7 +65,7 @@ pub(crate) mod tests;
 pub mod token_cache;
 pub mod transcripts;
 pub mod trigger;
-pub mod undeclared_words;
+pub mod undeclared_reasons;
 
 pub use configuration::{Configuration, MatchingRules};
 pub use engine::MatchingEngine;

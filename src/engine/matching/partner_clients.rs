@@ -18,7 +18,7 @@ use super::conversation::{Conversation, received};
 use super::late_asks::{LateAsk, LateAsks};
 use super::question::LeadQuestion;
 use super::token_cache::TokenCache;
-use super::undeclared_words::{UNNAMED, UnknownDeclineReasons, is_of, unknown_reason};
+use super::undeclared_reasons::{UNNAMED, UndeclaredReasons, is_of, unknown_reason};
 use crate::rate_table::bids::in_words;
 use crate::rate_table::outcome::{AskResult, NoOfferReason, Outcome};
 use offerd_base::config::WireSettings;
@@ -50,8 +50,8 @@ pub struct PartnerClients {
 #[derive(Clone)]
 pub struct PartnerClient {
     pub(super) wired: Arc<Wired>,
-    /// The partner's unknown decline reasons.
-    pub(super) words: Arc<UnknownDeclineReasons>,
+    /// The partner's undeclared decline reasons.
+    pub(super) undeclared_reasons: Arc<UndeclaredReasons>,
 }
 
 pub(super) struct Wired {
@@ -97,10 +97,10 @@ impl PartnerClients {
             let place = (seat.identity.key.clone(), seat.product_type);
             let same = self.of(seat).filter(|client| client.wired.rules == source.wire);
             match same.map_or_else(|| self.client(seat, source), Ok) {
-                // New mappings have new unknown words.
+                // New mappings declare other reasons.
                 Ok(client) => {
-                    let words = Arc::new(UnknownDeclineReasons::of(seat));
-                    drop(clients.insert(place, PartnerClient { words, ..client }))
+                    let undeclared_reasons = Arc::new(UndeclaredReasons::of(seat));
+                    drop(clients.insert(place, PartnerClient { undeclared_reasons, ..client }))
                 }
                 Err(found) => faults.extend(found.into_iter().map(|(key, message)| Fault {
                     file: Some(format!("{}.toml", seat.identity.key).into()),
@@ -162,7 +162,10 @@ impl PartnerClients {
             mappings: histogram!(PARTNER_MAPPING_SECONDS, &labels),
             late: LateAsks::default(),
         };
-        Ok(PartnerClient { wired: Arc::new(wired), words: Arc::new(UnknownDeclineReasons::of(seat)) })
+        Ok(PartnerClient {
+            wired: Arc::new(wired),
+            undeclared_reasons: Arc::new(UndeclaredReasons::of(seat)),
+        })
     }
 }
 
@@ -282,7 +285,7 @@ impl PartnerClient {
             let is_nobodys = source.withheld().out_of(&word) == word && !is_of(&question.lead, &word);
             let word = if is_nobodys { word } else { UNNAMED.to_owned() };
             told = Some(unknown_reason(&word));
-            self.words.count(word);
+            self.undeclared_reasons.count(word);
         }
         let outcome = outcome_of(answered).map_err(unusable)?;
         let (is_sold, when_shown) = (!outcome.quotes().is_empty(), source.post.when_shown());

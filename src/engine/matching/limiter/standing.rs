@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::meter::MINUTE;
 use super::{Denied, Limiter, LimiterRound};
-use crate::matching::undeclared_words::UnknownDeclineReason;
+use crate::matching::undeclared_reasons::UndeclaredReason;
 use offerd_base::partner_health::Judgement;
 use offerd_base::telemetry::metrics::LIMIT_USED;
 use offerd_model::{ProductType, record};
@@ -61,8 +61,8 @@ record! {
         /// Daily payout budget, dollars; at or above it the seat is not asked.
         per_day_budget?: f64,
         /// Decline reasons that the partner file does not declare, where a daemon runs.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        undeclared_words: Vec<UnknownDeclineReason>,
+        #[serde(default, rename = "undeclaredWords", skip_serializing_if = "Vec::is_empty")]
+        undeclared_reasons: Vec<UndeclaredReason>,
     }
 }
 
@@ -172,7 +172,7 @@ impl Limiter {
             share: limits.share,
             owed_today,
             per_day_budget: limits.per_day_budget.map(|cents| cents / 100.0),
-            undeclared_words: Vec::new(),
+            undeclared_reasons: Vec::new(),
         }
     }
 }

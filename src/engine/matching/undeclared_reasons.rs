@@ -42,7 +42,7 @@ pub fn unknown_reason(word: &str) -> String {
 
 /// A word that is safe to show.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UnknownDeclineReason {
+pub struct UndeclaredReason {
     /// The word, or a label in brackets for several.
     pub word: String,
     /// Occurrences since the file was read.
@@ -51,7 +51,7 @@ pub struct UnknownDeclineReason {
     pub last: DateTime<Utc>,
 }
 
-impl UnknownDeclineReason {
+impl UndeclaredReason {
     /// The key that declares it under `answer.reasons`; `None` for a label.
     pub fn key(&self) -> Option<String> {
         (!self.word.starts_with('(')).then(|| quoted(&self.word))
@@ -59,12 +59,12 @@ impl UnknownDeclineReason {
 }
 
 /// The words of one seat since its file was read.
-pub struct UnknownDeclineReasons {
+pub struct UndeclaredReasons {
     words: Mutex<BTreeMap<String, (u64, DateTime<Utc>)>>,
     all: Counter,
 }
 
-impl UnknownDeclineReasons {
+impl UndeclaredReasons {
     /// No words yet; exports the seat's counter.
     pub fn of(seat: &Seat) -> Self {
         let labels =
@@ -82,11 +82,11 @@ impl UnknownDeclineReasons {
     }
 
     /// The words, most frequent first.
-    pub fn counted(&self) -> Vec<UnknownDeclineReason> {
+    pub fn counted(&self) -> Vec<UndeclaredReason> {
         let words = self.words.lock();
         let counted = words.iter().map(|(word, &(count, last))| {
             let word = word.clone();
-            UnknownDeclineReason { word, count, last }
+            UndeclaredReason { word, count, last }
         });
         let mut counted: Vec<_> = counted.collect();
         counted.sort_by_key(|word| std::cmp::Reverse(word.count));

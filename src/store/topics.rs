@@ -1,6 +1,6 @@
 //! Change notifications between the users of a store, by topic: a reader re-reads its data after a change.
 //!
-//! A counter grows before a change is acknowledged; in other processes, within a fifth of a second.
+//! A counter grows before a change is acknowledged; in other processes, see [`changes_of`](crate::Store::changes_of).
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};

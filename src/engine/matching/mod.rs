@@ -3,19 +3,23 @@
 //! - [`matchmaker`] accepts a [`submission`] ([`admission`]) under one [`configuration`], or refuses it
 //!   ([`refused`]).
 //! - [`engine`] is what all tables share; [`idempotency`] answers a repeated submit with its first table.
-//! - It seats the partners that fit ([`seating`], [`limiter`]), has their requests [`prepared`] while the
-//!   lead is written, and starts a [`rate_table_actor`].
+//! - The matchmaker seats the partners that fit ([`seating`], [`limiter`], [`cap_sharing`] among nodes), has
+//!   their requests [`prepared`] while the lead is written, and starts a [`rate_table_actor`].
 //! - The actor starts a [`partner_actor`] per seat, within its [`budget`], gathers their [`replies`] and
 //!   drives the pure [`rate_table`](crate::rate_table). [`messages`] lists what it handles.
 //! - [`partner_clients`] reach remote partners: a `conversation` puts the [`question`] in one call or several,
-//!   with an [`ask_session`], `bidding`, [`callbacks`] and [`transcripts`]; an [`answer_reader`] reads what comes back.
+//!   with an [`ask_session`], its `call_journal`, `bidding`, [`callbacks`], [`transcripts`] and tokens
+//!   ([`token_cache`]). An [`answer_reader`] reads what comes back; `answer_diagnostics`
+//!   and [`undeclared_reasons`] note faults of it, `ask_error` why it is missing, `call_facts` its times.
+//!   [`received_call`] takes a callback to its ask, or as late.
 //! - [`suppressions`] name people about whom a partner is not asked; [`pausing`] takes a partner out.
 //! - [`ask_statistics`] keeps recent results of asks, [`late_asks`] late ones; [`failure_log`] logs failures.
-//! - [`showing`] shows tables, complete ones from memory ([`kept_tables`]); the [`audience`] waits for them,
-//!   and [`shown_posts`] posts leads whose offers were shown. A test lead may [`trigger`] how partners behave.
+//! - [`showing`] shows tables, by [`rendering`], complete ones from memory ([`kept_tables`]); the [`audience`]
+//!   waits for them, and [`shown_posts`] posts leads whose offers were shown.
+//! - A test lead may [`trigger`] how partners behave.
 //! - [`recovery`] resumes tables that a crash left pending.
 //!
-//! A [`preview`] and an estimate of [`approval`] ask no partner.
+//! A [`preview`] ([`preview_ids`], [`preview_end`]) and an estimate of [`approval`] ask no partner.
 
 pub mod admission;
 mod answer_diagnostics;

@@ -1,7 +1,7 @@
 //! Backups: the whole store at one instant, in one sealed file, taken while writes go on.
 //!
 //! # How it captures one instant
-//! The store has no snapshots. But every write goes through `Records::apply`, one batch after another, and
+//! The store has no snapshots. But every write goes through `StoredRecords::apply`, one batch after another, and
 //! there a backup observes the writes (`write_observer`):
 //!
 //! 1. Between two batches, the backup starts to observe. From now on, each batch is also recorded after it is

@@ -1,11 +1,11 @@
 //! Salvage: makes a good store of what is left of a damaged one, and of what a backup has of the rest.
 //!
 //! 1. Every intact entry of the record files and the journal goes into a new store, built beside its place.
-//! 3. The backup is restored into a temporary store. Unreadable records of leads are taken from there
+//! 2. The backup is restored into a temporary store. Unreadable records of leads are taken from there
 //!    (`rescue.rs`).
-//! 4. Records without a lead come back only where that cannot undo a removal at someone's cost: suppression
+//! 3. Records without a lead come back only where that cannot undo a removal at someone's cost: suppression
 //!    lists and the audit log do, tokens and users do not. Others that only the backup has count as lost.
-//! 5. Records that are still unreadable are left out and reported. The new store is checked and put in place.
+//! 4. Records that are still unreadable are left out and reported. The new store is checked and put in place.
 //!
 //! # Opt-outs stay in force
 //! If entries of suppression lists may be lost, the new store records the time until which the backup has

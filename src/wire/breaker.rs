@@ -1,4 +1,4 @@
-//! A circuit breaker: stops calls to a far side that mostly fails; a few probes find out when it recovered.
+//! A circuit breaker: stops calls to a remote system that mostly fails; a few probes find out when it recovered.
 //!
 //! ```text
 //! closed ── failure share over window ──► open ── its time is over ──► half-open ── successes ──► closed
@@ -6,7 +6,7 @@
 //!                                           └─── a failure; twice as long ┘
 //! ```
 //!
-//! A pure state machine: the caller passes the time, and a closure that checks for room in the group.
+//! A pure state machine: the caller passes the time, and a closure that reserves an ejection in the group.
 
 use std::time::Duration;
 
@@ -154,13 +154,19 @@ impl Breaker {
         }
     }
 
-    /// Records the verdict on a call. `room` returns whether the group can spare this endpoint.
-    pub fn judge(&mut self, now: Instant, ok: bool, room: impl FnOnce() -> bool) -> Option<BreakerChange> {
+    /// Records the verdict on a call. `try_eject` reserves a place among the ejected, if the group
+    /// can spare this endpoint.
+    pub fn judge(
+        &mut self,
+        now: Instant,
+        ok: bool,
+        try_eject: impl FnOnce() -> bool,
+    ) -> Option<BreakerChange> {
         match &mut self.stage {
             BreakerStage::Closed => {
                 self.window.add(now, ok);
                 self.failed_in_a_row = if ok { 0 } else { self.failed_in_a_row.saturating_add(1) };
-                self.trip(now, room)
+                self.trip(now, try_eject)
             }
             // The verdict on a call that started earlier.
             BreakerStage::Open { .. } => None,
@@ -175,7 +181,7 @@ impl Breaker {
         }
     }
 
-    /// Ends a call without a verdict on the far side.
+    /// Ends a call without a verdict on the remote system.
     pub fn forget(&mut self) {
         if let BreakerStage::HalfOpen { under_way, .. } = &mut self.stage {
             *under_way = under_way.saturating_sub(1);
@@ -195,7 +201,7 @@ impl Breaker {
         self.window.tally(now)
     }
 
-    fn trip(&mut self, now: Instant, room: impl FnOnce() -> bool) -> Option<BreakerChange> {
+    fn trip(&mut self, now: Instant, try_eject: impl FnOnce() -> bool) -> Option<BreakerChange> {
         let tally = self.window.tally(now);
         let mostly =
             tally.calls >= self.rules.minimum_calls && tally.failed_percent(self.rules.failure_percent);
@@ -205,7 +211,7 @@ impl Breaker {
             self.held = false;
             return None;
         }
-        if !room() {
+        if !try_eject() {
             let said = std::mem::replace(&mut self.held, true);
             return (!said).then_some(BreakerChange::Held);
         }

@@ -1,4 +1,4 @@
-//! One kind of traffic to a far system, with its concurrency limit, breaker and retries.
+//! One kind of traffic to a remote system, with its concurrency limit, breaker and retries.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,7 +63,7 @@ pub struct EndpointState {
     pub failed: u32,
 }
 
-/// One kind of traffic to a far system. Cheap to clone.
+/// One kind of traffic to a remote system. Cheap to clone.
 #[derive(Clone)]
 pub struct Endpoint(Arc<EndpointInner>);
 
@@ -252,7 +252,7 @@ impl EndpointInner {
             *self.last_failure.lock() = Some(fault.into());
         }
         let Some(mut breaker) = self.breaker() else { return };
-        let Some(turn) = breaker.judge(now, ok, || self.pool.group().eject()) else { return };
+        let Some(turn) = breaker.judge(now, ok, || self.pool.group().try_eject()) else { return };
         let CallTally { calls, failed } = breaker.tally(now);
         self.figures.breaker(breaker.state());
         drop(breaker);
@@ -275,7 +275,7 @@ impl EndpointInner {
         }
     }
 
-    /// Lets the breaker forget a call that says nothing about the far side.
+    /// Lets the breaker forget a call that says nothing about the remote system.
     fn forget(&self) {
         if let Some(mut breaker) = self.breaker() {
             breaker.forget();
@@ -303,7 +303,7 @@ impl AdmittedCall<'_> {
         self.ended = true;
         match result {
             Ok(_) => {}
-            Err(error) if error.blames_far_side() => self.endpoint.judge(Some(error.to_string())),
+            Err(error) if error.blames_remote_system() => self.endpoint.judge(Some(error.to_string())),
             Err(_) => self.endpoint.forget(),
         }
     }

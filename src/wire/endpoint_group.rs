@@ -57,7 +57,7 @@ impl EndpointGroup {
         count.ejected -= u64::from(ejected);
     }
 
-    pub(super) fn eject(&self) -> bool {
+    pub(super) fn try_eject(&self) -> bool {
         let mut count = self.0.lock();
         let percent = u64::from(count.rules.max_ejected_percent);
         let most = (count.endpoints * percent / 100).max(percent.min(1));
@@ -107,27 +107,27 @@ mod tests {
     #[test]
     fn no_more_than_the_share_is_ejected() {
         let group = group(50, 5);
-        assert!(group.eject());
-        assert!(group.eject());
-        assert!(!group.eject());
+        assert!(group.try_eject());
+        assert!(group.try_eject());
+        assert!(!group.try_eject());
         group.restore();
-        assert!(group.eject());
+        assert!(group.try_eject());
         group.leave(true);
-        assert!(group.eject());
+        assert!(group.try_eject());
     }
 
     #[test]
-    fn other_limits_hold_for_the_lanes_to_come() {
+    fn other_limits_hold_for_later_endpoints() {
         let group = group(25, 4);
-        assert!(group.eject());
-        assert!(!group.eject());
+        assert!(group.try_eject());
+        assert!(!group.try_eject());
         group.set_rules(rules(50, true));
-        assert!(group.eject() && !group.eject() && group.rules().simulate_only);
+        assert!(group.try_eject() && !group.try_eject() && group.rules().simulate_only);
     }
 
     #[test]
     fn of_a_small_group_one_may_go_unless_none_may() {
-        assert!(group(10, 1).eject());
-        assert!(!group(0, 1).eject());
+        assert!(group(10, 1).try_eject());
+        assert!(!group(0, 1).try_eject());
     }
 }

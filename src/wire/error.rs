@@ -160,8 +160,8 @@ impl CallError {
         self.kind().1 == Blame::Answer
     }
 
-    /// Whether it speaks against the far side. What we did not even try does not.
-    pub fn blames_far_side(self) -> bool {
+    /// Whether it speaks against the remote system. What we did not even try does not.
+    pub fn blames_remote_system(self) -> bool {
         self.kind().1 != Blame::Us
     }
 
@@ -206,7 +206,7 @@ impl CallError {
 enum Blame {
     Us,
     FarSide,
-    /// The far side, by its answer.
+    /// The remote system, by its answer.
     Answer,
 }
 

@@ -1,6 +1,6 @@
 //! Late answers: a sample of timed-out calls is awaited, to estimate what a longer deadline would gain. The
 //! outcome goes only to its callback. At most a sixteenth of an endpoint's concurrency is watched, and only
-//! in free places, so that no far side gets more load. The choice does not depend on the outcome.
+//! in free places, so that no remote system gets more load. The choice does not depend on the outcome.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! Sends requests to far systems within a deadline. Knows no partner, lead or file.
+//! Sends requests to remote systems within a deadline. Knows no partner, lead or file.
 //!
-//! A process has one [`Wire`]; a [`Pool`] holds the connections to one far system; an [`Endpoint`] is one
+//! A process has one [`Wire`]; a [`Pool`] holds the connections to one remote system; an [`Endpoint`] is one
 //! kind of traffic to it, with its own [`breaker`], concurrency limit and [`retry`] budget. A call:
 //!
 //! 1. is refused at once if its deadline has passed, the endpoint is full or its breaker is open;
@@ -82,7 +82,7 @@ impl Wire {
         self.lookups.set_rules(rules);
     }
 
-    /// Creates a pool for one far system; `name` labels its metrics. Does not connect yet.
+    /// Creates a pool for one remote system; `name` labels its metrics. Does not connect yet.
     pub fn pool(&self, name: &str, rules: PoolRules) -> Result<Pool, String> {
         Pool::new(name, rules, self)
     }

@@ -1,6 +1,6 @@
 //! Look-ups of host names. The system's resolver blocks a thread for as long as name servers take.
 //!
-//! Look-ups have a few threads of their own, so only calls to far systems wait for name servers, and the
+//! Look-ups have a few threads of their own, so only calls to remote systems wait for name servers, and the
 //! process ends without them. A host has one look-up at a time; its answer serves all pools of the wire, and
 //! for longer while later look-ups fail or hang. A call that gives up leaves its look-up to later calls.
 

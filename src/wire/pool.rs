@@ -1,4 +1,4 @@
-//! The connections to one far system, and single attempts at a request.
+//! The connections to one remote system, and single attempts at a request.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ const AGENT: HeaderValue = HeaderValue::from_static(concat!("offerd/", env!("CAR
 const PING_EVERY: Duration = Duration::from_secs(10);
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How to connect to one far system.
+/// How to connect to one remote system.
 #[derive(Clone)]
 pub struct PoolRules {
     /// Maximum time to connect: name resolution, TCP and TLS.
@@ -76,7 +76,7 @@ impl Default for PoolRules {
     }
 }
 
-/// The connections to one far system. Cheap to clone; all its endpoints share them.
+/// The connections to one remote system. Cheap to clone; all its endpoints share them.
 #[derive(Clone)]
 pub struct Pool(Arc<PoolInner>);
 

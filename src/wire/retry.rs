@@ -1,5 +1,5 @@
 //! The retry budget: a percentage of all calls, plus a small constant rate for quiet endpoints. Without it, a
-//! failing far side would get the most load.
+//! failing remote system would get the most load.
 
 use tokio::time::Instant;
 

@@ -314,7 +314,7 @@ async fn inward_addresses_are_refused_however_they_are_written() {
         assert_eq!(refused, CallError::ForbiddenAddress, "{host}");
     }
     assert_eq!(server.connections(), 0);
-    assert_eq!(endpoint.state().calls, 0, "what we refuse does not speak against the far side");
+    assert_eq!(endpoint.state().calls, 0, "what we refuse does not speak against the remote system");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Expired deadlines. The clock runs until the far side reaches the point in question, and then jumps.
+//! Expired deadlines. The clock runs until the remote system reaches the point in question, and then jumps.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::{CallError, EndpointRules, LateReplyCallback, Phase, PoolRules};
 const MORE_THAN_BUFFERED: usize = 24 * 1024 * 1024;
 
 #[tokio::test]
-async fn a_far_side_that_never_answers_is_left_at_the_deadline() {
+async fn a_remote_system_that_never_answers_is_left_at_the_deadline() {
     let (asked, left) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (tell_asked, tell_left) = (Arc::clone(&asked), Arc::clone(&left));
     let server = Server::run(move |mut stream, _| {
@@ -83,7 +83,7 @@ async fn a_handshake_without_end_is_left_at_the_deadline() {
     assert!(waited < connect_timeout / 2, "the deadline was an hour away, and it took {waited:?}");
 }
 
-/// How long, by the jumping clock, a call waits for a far side that never answers the TLS handshake.
+/// How long, by the jumping clock, a call waits for a remote system that never answers the TLS handshake.
 async fn handshake_without_end(connect_timeout: Duration) -> Duration {
     let greeted = Arc::new(Notify::new());
     let tell = Arc::clone(&greeted);

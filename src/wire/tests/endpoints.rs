@@ -77,7 +77,11 @@ async fn a_full_lane_refuses_at_once() {
     first.abort();
     assert!(first.await.unwrap_err().is_cancelled());
     let state = endpoint.state();
-    assert_eq!((state.in_flight, state.calls), (0, 0), "a client that goes says nothing of the far side");
+    assert_eq!(
+        (state.in_flight, state.calls),
+        (0, 0),
+        "a client that goes says nothing of the remote system"
+    );
 }
 
 #[tokio::test]
@@ -183,7 +187,7 @@ async fn an_open_breaker_says_when_it_asks_again_and_what_failed_last() {
     eject(&endpoint);
     let told = "open, asks again in 60 s; last: the answer has status 500";
     assert_eq!(endpoint.state().description(), told);
-    // A refused call is no failure of the far side.
+    // A refused call is no failure of the remote system.
     assert_eq!(send(&endpoint, server.url()).await.unwrap_err(), CallError::BreakerOpen);
     assert!(endpoint.state().description().ends_with("; last: the answer has status 500"));
     pass(BREAKER.open_for).await;

@@ -256,5 +256,5 @@ async fn a_call_names_a_look_up_that_hangs_and_other_calls_go_on() {
 fn the_cause_says_how_long_a_call_waited() {
     let said = CallError::LookupTimedOut { after: Duration::from_micros(1_500_900) }.to_string();
     assert!(said.starts_with("the host name could not be looked up in 1500ms: "), "{said}");
-    assert!(!CallError::NoLookupThread.blames_far_side(), "the far side was not even looked for");
+    assert!(!CallError::NoLookupThread.blames_remote_system(), "the remote system was not even looked for");
 }

@@ -10,7 +10,7 @@ use super::prelude::*;
 use offerd_admin::store::{Broken, StoreReport, TreeCount};
 use offerd_base::telemetry::logging;
 use offerd_store::salvage::{SalvageError, Salvaged, salvage};
-use offerd_store::{Reason, Tree};
+use offerd_store::{BrokenReason, Tree};
 
 /// Actions on the store.
 #[derive(Debug, Subcommand)]
@@ -127,7 +127,7 @@ fn print(report: &StoreReport, all: bool) {
         "broken": Count => *broken,
     }));
     // The line of a file that is cut off counts its records.
-    let cut_off = Reason::CutOff.to_string();
+    let cut_off = BrokenReason::CutOff.to_string();
     let named = |it: &&Broken| all || it.reason != cut_off;
     let lines =
         report.broken.iter().filter(named).map(|it| {

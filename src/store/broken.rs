@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use parking_lot::Mutex;
 
 use super::disk::DiskError;
-use super::frame::Reason;
+use super::frame::BrokenReason;
 use super::trees::{TREES, Tree};
 use offerd_base::telemetry::metrics::STORE_BROKEN_RECORDS;
 
@@ -21,7 +21,7 @@ pub struct BrokenRecord {
     /// Its key, in hexadecimal.
     pub key: String,
     /// The fault.
-    pub reason: Reason,
+    pub reason: BrokenReason,
 }
 
 /// Why a read failed.
@@ -39,7 +39,7 @@ pub enum ReadError {
 pub type ReadResult<T> = Result<T, ReadError>;
 
 impl BrokenRecord {
-    pub(super) fn new(tree: Tree, key: &[u8], reason: Reason) -> Self {
+    pub(super) fn new(tree: Tree, key: &[u8], reason: BrokenReason) -> Self {
         Self { tree, key: const_hex::encode(key), reason }
     }
 

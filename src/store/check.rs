@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use super::engine::StorageEngine;
-use super::frame::Reason;
+use super::frame::BrokenReason;
 use super::records::StoredRecords;
 use super::sealing::{LastKey, data_key};
 use crate::{BrokenRecord, DamageKind, FileDamage, Number, ReadError, ReadResult, TREES, Tree, journal};
@@ -124,7 +124,7 @@ fn check_records(
                 records.report(&record);
                 if let Some(file) = volume.cut_before(&tree_key) {
                     *cut_off.entry(file).or_default() += 1;
-                    record.reason = Reason::CutOff;
+                    record.reason = BrokenReason::CutOff;
                 }
                 report.broken.push(record);
             }

@@ -11,8 +11,8 @@ use super::broken::Reported;
 use super::raw::RawValues;
 use super::sealing::{LastKey, Sealing, data_key, owner};
 use crate::{
-    BASE, BrokenRecord, Commit, CommitError, CommitResult, DiskError, DiskResult, Number, ReadError,
-    ReadResult, Reason, RecordChange, TREES, Tree, unframed,
+    BASE, BrokenReason, BrokenRecord, Commit, CommitError, CommitResult, DiskError, DiskResult, Number,
+    ReadError, ReadResult, RecordChange, TREES, Tree, unframed,
 };
 use offerd_base::telemetry::metrics::STORE_CHANGES;
 
@@ -64,7 +64,7 @@ pub(super) trait StorageEngine: RawValues + Send + Sync {
         };
         let record = opened.map_err(|reason| BrokenRecord::new(tree, key, reason));
         // If the lead was erased meanwhile, the record is gone too, not broken.
-        let lacks_key = matches!(&record, Err(broken) if broken.reason == Reason::DataKey);
+        let lacks_key = matches!(&record, Err(broken) if broken.reason == BrokenReason::DataKey);
         if lacks_key && self.raw(&tree.tree_key(key))?.as_deref() != Some(raw) {
             return self.get(tree, key);
         }

@@ -20,7 +20,7 @@ const HEADER: usize = 5;
 
 /// Why a stored value is broken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Reason {
+pub enum BrokenReason {
     /// Nothing of it is left at its place.
     #[error("nothing of it is left in its place")]
     Lost,
@@ -50,16 +50,16 @@ pub enum Reason {
     Payload(CodecError),
 }
 
-pub(super) fn unframed(raw: &[u8]) -> Result<&[u8], Reason> {
+pub(super) fn unframed(raw: &[u8]) -> Result<&[u8], BrokenReason> {
     if raw.is_empty() {
-        return Err(Reason::Lost);
+        return Err(BrokenReason::Lost);
     }
-    let (header, payload) = raw.split_at_checked(HEADER).ok_or(Reason::Short)?;
+    let (header, payload) = raw.split_at_checked(HEADER).ok_or(BrokenReason::Short)?;
     if header[0] != VERSION {
-        return Err(Reason::Version(header[0]));
+        return Err(BrokenReason::Version(header[0]));
     }
     if crc32fast::hash(payload).to_le_bytes() != header[1..] {
-        return Err(Reason::Checksum);
+        return Err(BrokenReason::Checksum);
     }
     Ok(payload)
 }
@@ -106,10 +106,10 @@ mod tests {
 
     #[test]
     fn a_cut_frame_and_another_version_have_their_own_reasons() {
-        assert_eq!(unframed(&[]), Err(Reason::Lost));
-        assert_eq!(unframed(&[1, 0, 0]), Err(Reason::Short));
+        assert_eq!(unframed(&[]), Err(BrokenReason::Lost));
+        assert_eq!(unframed(&[1, 0, 0]), Err(BrokenReason::Short));
         for version in [0, 2, 0x81] {
-            assert_eq!(unframed(&[version, 0, 0, 0, 0]), Err(Reason::Version(version)));
+            assert_eq!(unframed(&[version, 0, 0, 0, 0]), Err(BrokenReason::Version(version)));
         }
     }
 }

@@ -14,8 +14,8 @@ use super::sealing::data_key::{self, DataKey};
 use super::sealing::key::SealKey;
 use super::sealing::{Sealing, sealed};
 use crate::{
-    Arrivals, BrokenRecord, Commit, CommitError, CommitResult, DiskError, DiskResult, FeedKey, LAST_ARRIVAL,
-    Number, Reason, RecordChange, Seal, SealingError, Tree, VALUE_LIMIT, framed,
+    Arrivals, BrokenReason, BrokenRecord, Commit, CommitError, CommitResult, DiskError, DiskResult, FeedKey,
+    LAST_ARRIVAL, Number, RecordChange, Seal, SealingError, Tree, VALUE_LIMIT, framed,
 };
 
 pub(super) struct WriteGroup<'a> {
@@ -199,7 +199,7 @@ impl<'a> WriteGroup<'a> {
         if let GuardCondition::UnlessRecent(since_ms) = holds {
             let time_ms = found.first_chunk().map(|ms| i64::from_be_bytes(*ms));
             if time_ms.is_none() {
-                self.below.report(&BrokenRecord::new(tree, key, Reason::NoTime));
+                self.below.report(&BrokenRecord::new(tree, key, BrokenReason::NoTime));
             }
             if time_ms.is_none_or(|ms| ms < *since_ms) {
                 return Ok(());

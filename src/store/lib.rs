@@ -33,7 +33,7 @@
 //! [`disk_wait`](Store::disk_wait) measures how long commits wait for the disk.
 //!
 //! # What reads guarantee
-//! Each value carries a version and a checksum ([`Reason`] lists the faults). A broken record is counted,
+//! Each value carries a version and a checksum ([`BrokenReason`] lists the faults). A broken record is counted,
 //! logged once without its value, and is an error of that one record: [`Store::get`] returns it,
 //! [`Store::scan`] skips it. The same holds for a payload that does not decode exactly. Reads take no lock
 //! that is held over a disk write; they wait briefly while indexes take in a group.
@@ -166,7 +166,7 @@ pub use self::damage::{DamageKind, FileDamage, Neighbour};
 pub use self::disk::SyncFault;
 pub use self::error::StoreError;
 pub use self::expiry::Expired;
-pub use self::frame::{Reason, VALUE_LIMIT};
+pub use self::frame::{BrokenReason, VALUE_LIMIT};
 pub use self::health::StoreHealth;
 pub use self::index::wait_closed;
 pub use self::journal::START_BYTES;
@@ -495,7 +495,7 @@ impl Store {
 
     /// Counts a record that its reader cannot decode, and logs it once.
     pub fn undecoded(&self, tree: Tree, key: &[u8], error: CodecError) -> ReadError {
-        let broken = BrokenRecord::new(tree, key, Reason::Payload(error));
+        let broken = BrokenRecord::new(tree, key, BrokenReason::Payload(error));
         self.shared.engine.reported().note(&broken);
         ReadError::Broken(broken)
     }

@@ -1,4 +1,4 @@
-//! A circuit breaker: stops calls to a remote system that mostly fails; a few probes find out when it recovered.
+//! A circuit breaker: stops calls to a remote system that mostly fails; some probes find out when it recovered.
 //!
 //! ```text
 //! closed ── failure share over window ──► open ── its time is over ──► half-open ── successes ──► closed

@@ -50,7 +50,7 @@ use self::slots::Slots;
 use super::commit::KeyDestruction;
 use super::frame::OVERHEAD;
 use super::raw::{RawRecord, RawValues, read_clear};
-use crate::{BASE, BrokenRecord, DiskResult, Number, Reason, Seal, Tree};
+use crate::{BASE, BrokenReason, BrokenRecord, DiskResult, Number, Seal, Tree};
 
 const OWNER_LEN: usize = 16;
 
@@ -81,7 +81,7 @@ fn blind(ring: &KeyRing, purpose: &str, text: &[u8]) -> [u8; 32] {
 }
 
 /// What opening a record gives; the outer error is the disk's.
-type Unsealed<T> = DiskResult<Result<Option<T>, Reason>>;
+type Unsealed<T> = DiskResult<Result<Option<T>, BrokenReason>>;
 
 pub(super) struct Sealing {
     place: Box<dyn KeyPlace>,
@@ -143,11 +143,12 @@ impl Sealing {
             return Ok(Ok(Some(stored.to_vec())));
         }
         let Some((owner, sealed)) = stored.split_first_chunk::<OWNER_LEN>() else {
-            return Ok(Err(Reason::Short));
+            return Ok(Err(BrokenReason::Short));
         };
         let owner = Uuid::from_bytes(*owner);
-        let opened =
-            |with: &SealKey| with.open(&context(tree, owner, key), sealed).map(Some).ok_or(Reason::Seal);
+        let opened = |with: &SealKey| {
+            with.open(&context(tree, owner, key), sealed).map(Some).ok_or(BrokenReason::Seal)
+        };
         match seal {
             Seal::Own => return Ok(opened(&self.ring.read().own)),
             // A destroyed key means that the record is gone, as with an erased lead.
@@ -160,7 +161,7 @@ impl Sealing {
         Ok(match self.data_key(from, owner)? {
             Ok(Some(DataKey::Kept(data_key))) => opened(&last.insert((owner, data_key)).1),
             Ok(Some(DataKey::Destroyed)) => Ok(None),
-            Ok(None) | Err(_) => Err(Reason::DataKey),
+            Ok(None) | Err(_) => Err(BrokenReason::DataKey),
         })
     }
 
@@ -181,7 +182,7 @@ impl Sealing {
             // were asked for: one more try.
             let is_same = read.as_ref() == Some(&kept) && !self.are_others();
             if is_same && is_settled {
-                return Ok(Err(Reason::DataKey));
+                return Ok(Err(BrokenReason::DataKey));
             }
             (read, is_settled) = (Some(kept), is_same);
         }

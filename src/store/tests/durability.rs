@@ -154,7 +154,7 @@ fn a_store_that_was_closed_opens_without_making_an_index_anew() {
 #[test]
 fn a_flipped_byte_is_found_and_the_other_records_are_readable() {
     // The first byte of a record is its version.
-    for (byte, reason) in [(6, Reason::Checksum), (0, Reason::Version(0x21))] {
+    for (byte, reason) in [(6, BrokenReason::Checksum), (0, BrokenReason::Version(0x21))] {
         let directory = directory();
         let fill = ["a", "b", "c"].iter().fold(Commit::new(), |commit, key| commit.put(TREE, key, "lead"));
         inline(&directory).commit_now(fill).unwrap();

@@ -138,7 +138,10 @@ fn a_salvage_counts_as_lost_what_a_check_counts_as_broken_behind_the_end_of_a_fi
     let mut broken = BTreeMap::new();
     report.broken.iter().for_each(|record| *broken.entry(record.tree).or_default() += 1);
     assert_eq!((&salvaged.lost, broken.len() > 2), (&broken, true), "{report:?}");
-    assert!(report.broken.iter().all(|record| record.reason == crate::frame::Reason::CutOff), "{report:?}");
+    assert!(
+        report.broken.iter().all(|record| record.reason == crate::frame::BrokenReason::CutOff),
+        "{report:?}"
+    );
     let of_file = report.damages.iter().map(ToString::to_string).collect::<Vec<_>>();
     let (wanted, records) = (bytes.len(), report.broken.len());
     let cut =

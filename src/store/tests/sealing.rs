@@ -115,7 +115,7 @@ fn a_sealed_record_is_nobody_elses_and_stands_nowhere_else() {
 
     let store = inline(&directory);
     let key = const_hex::encode(LEAD.as_bytes());
-    let broken = BrokenRecord { tree: Tree::Leads, key, reason: Reason::Seal };
+    let broken = BrokenRecord { tree: Tree::Leads, key, reason: BrokenReason::Seal };
     assert_eq!(store.get(Tree::Leads, LEAD), Err(ReadError::Broken(broken.clone())));
     assert_eq!(store.check().unwrap().broken, [broken]);
     assert_eq!(store.payload(Tree::Leads, OTHER).as_deref(), Some(CANARY));
@@ -133,14 +133,14 @@ fn a_lead_whose_data_key_is_lost_is_broken_and_not_erased() {
         read => panic!("{read:?}"),
     };
     let store = inline(&directory);
-    assert_eq!(reason(&store), Reason::DataKey);
+    assert_eq!(reason(&store), BrokenReason::DataKey);
     let refused = store.commit_now(about(LEAD));
     assert!(matches!(refused, Err(CommitError::Failed(_))), "what is lost is not written over");
     drop(store);
 
     tamper_with(directory.path(), &place, |_| None);
     let store = inline(&directory);
-    assert_eq!((reason(&store), store.is_erased(LEAD)), (Reason::DataKey, Ok(false)));
+    assert_eq!((reason(&store), store.is_erased(LEAD)), (BrokenReason::DataKey, Ok(false)));
     assert_eq!(store.payload(Tree::Leads, OTHER).as_deref(), Some(CANARY));
 }
 
@@ -219,7 +219,7 @@ fn not_even_a_data_key_that_is_dug_up_opens_what_is_erased() {
     tamper(directory.path(), &Tree::LeadKeys.tree_key(&place), |raw| *raw = dug_up);
     let store = inline(&directory);
     assert!(
-        matches!(store.get(Tree::Leads, LEAD), Err(ReadError::Broken(broken)) if broken.reason == Reason::DataKey)
+        matches!(store.get(Tree::Leads, LEAD), Err(ReadError::Broken(broken)) if broken.reason == BrokenReason::DataKey)
     );
     assert_eq!(store.payload(Tree::Leads, neighbour(&slots)).as_deref(), Some(CANARY));
 }

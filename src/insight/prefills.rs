@@ -176,9 +176,9 @@ impl Prefills {
         {
             return Ok(None);
         }
-        let turn = self.store.turn(self.rules.longest_write, Tree::Prefills, &key).await;
-        let mut turn = turn.map_err(|_| PrefillUnavailable)?;
-        while turn.tries().await {
+        let lock = self.store.lock_record(self.rules.longest_write, Tree::Prefills, &key).await;
+        let mut lock = lock.map_err(|_| PrefillUnavailable)?;
+        while lock.should_try().await {
             if !self.may_be_kept(token) {
                 return Ok(None);
             }

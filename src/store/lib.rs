@@ -409,7 +409,7 @@ impl Store {
     /// # Errors
     /// [`CommitError::Crowded`] when the line of waiters is full or the wait exceeds `longest`;
     /// [`CommitError::Late`] while the disk is stalled.
-    pub async fn turn(
+    pub async fn lock_record(
         &self,
         longest: Duration,
         tree: Tree,

@@ -54,7 +54,7 @@ const LONGEST_PAUSE_MS: u64 = 64;
 impl RecordLock {
     /// Whether to try, first or again. Allows a few attempts or, if other processes change the record too,
     /// attempts until the deadline with jittered backoff, so that no two collide for ever.
-    pub async fn tries(&mut self) -> bool {
+    pub async fn should_try(&mut self) -> bool {
         let tried = self.tries;
         self.tries += 1;
         match self.until {

@@ -101,8 +101,8 @@ impl ClickedOffer {
     pub async fn record(&self, engine: &MatchingEngine) -> Result<String, Unrecorded> {
         let lead = reading::lead(&engine.records.store, self.table.head().lead).ok().flatten();
         let lead = lead.ok_or(Unrecorded::Unavailable)?;
-        let mut turn = engine.turn(Tree::Clicks, place(self.table.head().uuid, self.number)).await?;
-        while turn.tries().await {
+        let mut lock = engine.lock_record(Tree::Clicks, place(self.table.head().uuid, self.number)).await?;
+        while lock.should_try().await {
             match self.write(engine, &lead).await {
                 Err(CommitError::Guard { index: CLICKS_COUNTED, .. }) => {}
                 written => return Ok(written.map(|()| self.url(&engine.base_url))?),

@@ -58,9 +58,9 @@ impl ClickedPreview {
         let store = &engine.records.store;
         let key = [&place(store.now_ms(), self.seat())[..], self.seat().offers[self.offer].name.as_bytes()]
             .concat();
-        let mut turn = engine.turn(Tree::PreviewClicks, &key).await?;
+        let mut lock = engine.lock_record(Tree::PreviewClicks, &key).await?;
         let mut written = Ok(());
-        while turn.tries().await {
+        while lock.should_try().await {
             let before = reading::count(store, Tree::PreviewClicks, &key).map_err(|_| CommitError::Busy)?;
             written = engine.commit(one_more(Commit::new(), Tree::PreviewClicks, &key, before)).await;
             if !matches!(written, Err(CommitError::Guard { .. })) {

@@ -128,10 +128,10 @@ impl MatchingEngine {
     /// Waits for the record lock for a read-modify-write, at most as long as a lead may take.
     ///
     /// # Errors
-    /// See [`Store::turn`](offerd_store::Store::turn).
-    pub async fn turn(&self, tree: Tree, key: impl AsRef<[u8]>) -> Result<RecordLock, CommitError> {
+    /// See [`Store::lock_record`](offerd_store::Store::lock_record).
+    pub async fn lock_record(&self, tree: Tree, key: impl AsRef<[u8]>) -> Result<RecordLock, CommitError> {
         let longest = self.configuration().rules.matching.deadline;
-        self.records.store.turn(longest, tree, key).await
+        self.records.store.lock_record(longest, tree, key).await
     }
 
     /// Decides which seats are asked about a lead, at most `most`, and counts them.

@@ -174,10 +174,10 @@ impl Matchmaker {
     ) -> SubmitResult<Option<LeadRecord>> {
         let Some((earlier, _)) = self.merged(merge)? else { return Ok(None) };
         permit.pause();
-        let turn = self.engine.turn(Tree::Leads, merge.lead).await;
+        let lock = self.engine.lock_record(Tree::Leads, merge.lead).await;
         permit.resume();
-        let mut turn = turn.map_err(|failure| LeadRefusal::by(&earlier, failure))?;
-        while turn.tries().await {
+        let mut lock = lock.map_err(|failure| LeadRefusal::by(&earlier, failure))?;
+        while lock.should_try().await {
             let Some((earlier, merged)) = self.merged(merge)? else { return Ok(None) };
             let commit = contacts::merged(&self.engine.records.store, (&earlier, &merged));
             match self.engine.commit(commit).await {

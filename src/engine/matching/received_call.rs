@@ -67,7 +67,7 @@ async fn keep_late(
     let is_signed = source.is_signed(&called.headers, &called.body);
     if is_signed && source.transcripts && seat.second_look == asked.second_look {
         // The lock keeps concurrent calls within the limit; with too many waiting, there are enough.
-        if let Ok(_turn) = engine.turn(Tree::Transcripts, id.as_bytes()).await
+        if let Ok(_lock) = engine.lock_record(Tree::Transcripts, id.as_bytes()).await
             && transcripts::count(&engine.records.store, table_uuid, position) < KEPT_MAX
         {
             let mut recorder =

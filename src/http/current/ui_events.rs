@@ -86,8 +86,8 @@ pub async fn record_display(app: &ApiState, shown: DisplayedOffer) -> bool {
         return false;
     };
     let place = place(table, number);
-    let written = match app.engine().turn(Tree::Displays, place).await {
-        Ok(_turn) => write_display(app, company, shown, || one_more(app, shown.lead, place)).await,
+    let written = match app.engine().lock_record(Tree::Displays, place).await {
+        Ok(_lock) => write_display(app, company, shown, || one_more(app, shown.lead, place)).await,
         Err(failure) => Err(Unwritten::Failed(failure)),
     };
     match &written {

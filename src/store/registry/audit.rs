@@ -264,9 +264,9 @@ impl AuditLog {
 
     /// Commits a change together with its audit record, atomically: once this returns, both are durable.
     pub async fn commit(&self, commit: Commit, entry: AuditEntry) -> Result<(), CommitError> {
-        let mut turn = self.store.turn(TURN, Tree::Audit, RECORDS).await?;
+        let mut lock = self.store.lock_record(TURN, Tree::Audit, RECORDS).await?;
         let guards = commit.guards.len();
-        while turn.tries().await {
+        while lock.should_try().await {
             let head = self.head()?;
             let number = head.number + 1;
             let record = entry.clone().behind(head, self.store.now_ms());

@@ -57,18 +57,18 @@ async fn a_line_has_an_end_and_nobody_waits_for_ever() {
 #[tokio::test(start_paused = true)]
 async fn a_change_is_tried_some_times_and_where_others_make_it_too_for_as_long_as_may_be_waited() {
     let alone = RecordLocks::new(8, false);
-    let mut turn = alone.take(LONG, Tree::Leads, b"one").await.unwrap();
+    let mut lock = alone.take(LONG, Tree::Leads, b"one").await.unwrap();
     let begun = tokio::time::Instant::now();
     let mut tries = 0;
-    while turn.tries().await {
+    while lock.should_try().await {
         tries += 1;
     }
     assert_eq!((tries, begun.elapsed()), (4, Duration::ZERO));
 
     let shared = RecordLocks::new(8, true);
-    let mut turn = shared.take(LONG, Tree::Leads, b"one").await.unwrap();
+    let mut lock = shared.take(LONG, Tree::Leads, b"one").await.unwrap();
     let mut tries = 0;
-    while turn.tries().await {
+    while lock.should_try().await {
         tries += 1;
     }
     // No pause is longer than 64 ms.

@@ -87,7 +87,7 @@ pub enum AskFailure {
     Refused,
     /// Our code for the partner panicked.
     Panicked,
-    /// The partner left the book while a restart had its table pending.
+    /// The partner was removed from the partner files before a restart that resumed the table.
     Gone,
     /// The request could not be built from the lead.
     Request,

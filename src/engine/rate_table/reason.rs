@@ -73,8 +73,8 @@ reasons! {
     Refused "refused" Unavailable "answered with an error";
     /// Our code for the partner panicked.
     Panicked "panicked" Unavailable "our code for it panicked";
-    /// The partner left the book while the table was pending over a restart.
-    Gone "gone" Unavailable "left the panel while the table was pending over a restart";
+    /// The partner was removed from the partner files before a restart that resumed the table.
+    Gone "gone" Unavailable "was removed from the partner files before the restart";
     /// The request could not be built from the lead.
     BadRequest "bad_request" Unavailable "its request could not be built from the lead";
     /// The partner could not be reached, or the connection broke.

@@ -4,7 +4,7 @@ use super::prelude::*;
 use offerd_outbound::alerts::{AlertsStatus, ReceiverTest, check_receiver, doubt, try_out};
 use offerd_store::StoreHealth;
 
-/// The order of a test alert.
+/// The request of a test alert.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct AlertTest {
     /// Name of one receiver; default: all.

@@ -1,4 +1,4 @@
-//! Helpers of the command handlers: reading orders, blocking work and detached tasks.
+//! Helpers of the command handlers: reading bodies, blocking work and detached tasks.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -26,13 +26,13 @@ pub type Context = offerd_web::Context<AdminState>;
 /// The result of something that may fail a request.
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// Declares handlers of commands: name, optional JSON order, JSON answer.
+/// Declares handlers of commands: name, optional JSON request, JSON answer.
 macro_rules! operations {
-    ($($(#[$doc:meta])* $name:ident($context:ident $(, $order:ident: $type:ty)?) => $answer:expr;)+) => {
+    ($($(#[$doc:meta])* $name:ident($context:ident $(, $request:ident: $type:ty)?) => $answer:expr;)+) => {
         $($(#[$doc])*
         pub(super) async fn $name($context: Context) -> Result<Reply> {
             $(let mut $context = $context;
-            let $order: $type = order(&mut $context, ORDER_BYTES).await?;)?
+            let $request: $type = read_body(&mut $context, BODY_BYTES).await?;)?
             Reply::json(&$answer)
         })+
     };
@@ -40,7 +40,7 @@ macro_rules! operations {
 pub(super) use operations;
 
 /// Longest body of a command without a file.
-pub const ORDER_BYTES: usize = 8192;
+pub const BODY_BYTES: usize = 8192;
 
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -57,8 +57,8 @@ pub struct TargetExists {
     pub found: bool,
 }
 
-/// Reads the order of a command. Fails when the body does not fit.
-pub async fn order<T: DeserializeOwned>(context: &mut Context, most_bytes: usize) -> Result<T> {
+/// Reads the body of a command as its request. Fails when it does not fit.
+pub async fn read_body<T: DeserializeOwned>(context: &mut Context, most_bytes: usize) -> Result<T> {
     let body = context.request.read_body(most_bytes, BODY_TIMEOUT).await?;
     serde_json::from_slice(&body).map_err(|error| Failure::bad_request(format!("body does not fit: {error}")))
 }

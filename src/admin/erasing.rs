@@ -49,9 +49,9 @@ pub struct ErasureProgress {
 }
 
 pub(super) async fn erase(mut context: Context) -> Result<Reply> {
-    let order: PersonOrder = order(&mut context, ORDER_BYTES).await?;
-    let suppress = order.suppress;
-    let (mut progress, ended) = begin(&context.app, PersonRequest::ordered(&context, order)?, suppress)?;
+    let request: PersonOrder = read_body(&mut context, BODY_BYTES).await?;
+    let suppress = request.suppress;
+    let (mut progress, ended) = begin(&context.app, PersonRequest::ordered(&context, request)?, suppress)?;
     // A failure before the start is the answer itself; a later one can only be a line of it.
     let Some(first) = progress.recv().await else {
         return Ok(json_lines(stream::iter(result_lines(Ok(join(ended.await)?)))));
@@ -309,7 +309,7 @@ mod tests {
             Self { admin, store, _directory: directory }
         }
 
-        fn order(&self, email: &str) -> Request<Bytes> {
+        fn request(&self, email: &str) -> Request<Bytes> {
             let digest = const_hex::encode(Sha256::digest(email));
             let body = format!(
                 r#"{{"kind": "email", "digest": "{digest}", "reason": "letter 4711", "suppress": true}}"#
@@ -332,7 +332,7 @@ mod tests {
     async fn an_erasure_is_seen_to_its_end_and_recorded_when_who_asked_for_it_has_gone_away() {
         let world = World::of(5, 100).await;
         // Runs up to its first await; then the caller hangs up.
-        assert!(world.admin.call(world.order("ada@example.com")).now_or_never().is_none());
+        assert!(world.admin.call(world.request("ada@example.com")).now_or_never().is_none());
         let ended = async {
             while !world.actions().contains(&"person.erased".to_owned()) {
                 tokio::task::yield_now().await;
@@ -371,7 +371,7 @@ mod tests {
     #[tokio::test]
     async fn many_leads_go_in_rounds_under_one_receipt_that_the_audit_has_too() {
         let world = World::of(7, 3).await;
-        let answer = world.admin.call(world.order("ada@example.com")).await;
+        let answer = world.admin.call(world.request("ada@example.com")).await;
         let body = answer.into_body().collect().await.unwrap().to_bytes();
         let lines: Vec<ErasureLine> = body
             .split_inclusive(|byte| *byte == b'\n')

@@ -53,7 +53,7 @@ pub(super) async fn sealed_with(context: Context) -> Result<Reply> {
 
 /// Reads and writes files on a blocking thread.
 pub(super) async fn rotate(mut context: Context) -> Result<Reply> {
-    let rotation: Rotation = order(&mut context, ORDER_BYTES).await?;
+    let rotation: Rotation = read_body(&mut context, BODY_BYTES).await?;
     let rotate = move |app: &AdminState| rotation.apply(&app.store).inspect(|_| app.health.look_at_key());
     match context.app.reading(FAILED, rotate).await? {
         Ok(rotated) => {

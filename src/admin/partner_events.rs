@@ -101,7 +101,7 @@ pub fn read(report: &Value) -> Result<PartnerReport, Vec<ApiError>> {
 }
 
 pub(super) async fn take_in(mut context: Context) -> Result<Reply> {
-    let imported: Vec<Imported> = order(&mut context, MAX_BODY_BYTES).await?;
+    let imported: Vec<Imported> = read_body(&mut context, MAX_BODY_BYTES).await?;
     let outcomes = import(&context.app.engine, &imported).await;
     let new = outcomes.iter().filter(|outcome| **outcome == ImportOutcome::New).count();
     if new > 0 {

@@ -35,7 +35,7 @@ pub(super) async fn timing(context: Context) -> Result<Reply> {
     Reply::json(&context.app.reading("timings could not be read", read).await?.map_err(unread)?)
 }
 
-/// The order of a pause.
+/// The request of a pause.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct PauseOrder {
     /// What is paused.
@@ -47,9 +47,9 @@ pub struct PauseOrder {
 }
 
 operations! {
-    pause(context, order: PauseOrder) => {
-        let reason = order.reason.as_deref().map(reason_given).transpose()?;
-        pause_seats(&context.app, &order.what, reason, &by(&context)).await?
+    pause(context, request: PauseOrder) => {
+        let reason = request.reason.as_deref().map(reason_given).transpose()?;
+        pause_seats(&context.app, &request.what, reason, &by(&context)).await?
     };
     resume(context, what: Pausable) => unpause(&context.app, &what, &by(&context)).await?;
     probe(context, what: Pausable) => reprobe(&context.app, &what, &by(&context)).await?;

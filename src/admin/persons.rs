@@ -52,20 +52,24 @@ pub(super) struct PersonRequest {
 }
 
 operations! {
-    find(context, order: PersonOrder) => found(&context.app, PersonRequest::ordered(&context, order)?).await?;
-    export(context, order: PersonOrder) => collect(&context.app, PersonRequest::ordered(&context, order)?).await?;
-    suppress(context, order: PersonOrder) => {
-        opt_out(&context.app, PersonRequest::ordered(&context, order)?).await?;
+    find(context, request: PersonOrder) => {
+        found(&context.app, PersonRequest::ordered(&context, request)?).await?
+    };
+    export(context, request: PersonOrder) => {
+        collect(&context.app, PersonRequest::ordered(&context, request)?).await?
+    };
+    suppress(context, request: PersonOrder) => {
+        opt_out(&context.app, PersonRequest::ordered(&context, request)?).await?;
         OptOutChange { was_suppressed: true }
     };
-    unsuppress(context, order: PersonOrder) => OptOutChange {
-        was_suppressed: opt_in(&context.app, PersonRequest::ordered(&context, order)?).await?,
+    unsuppress(context, request: PersonOrder) => OptOutChange {
+        was_suppressed: opt_in(&context.app, PersonRequest::ordered(&context, request)?).await?,
     };
 }
 
 impl PersonRequest {
-    pub(super) fn ordered(context: &Context, order: PersonOrder) -> Result<Self> {
-        let PersonOrder { kind, digest: text, reason, despite_damage, suppress: _ } = order;
+    pub(super) fn ordered(context: &Context, request: PersonOrder) -> Result<Self> {
+        let PersonOrder { kind, digest: text, reason, despite_damage, suppress: _ } = request;
         let digest = digest(&text).map_err(|it| Failure::bad_attribute("digest", format!("must be {it}")))?;
         let reason = reason.as_deref().map(reason_given).transpose()?.map(str::to_owned);
         Ok(Self { by: by(context), kind, digest, reason, despite_damage })

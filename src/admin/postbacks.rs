@@ -18,7 +18,7 @@ pub(super) async fn dead(context: Context) -> Result<Reply> {
 }
 
 pub(super) async fn retry(mut context: Context) -> Result<Reply> {
-    let which: Retry = order(&mut context, ORDER_BYTES).await?;
+    let which: Retry = read_body(&mut context, BODY_BYTES).await?;
     let subscription = named(&context.app, &context.params)?;
     Reply::json(&retry_dead(&context.app, &by(&context), &subscription, which).await?)
 }

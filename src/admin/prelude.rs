@@ -13,7 +13,7 @@ pub(super) use uuid::Uuid;
 pub(super) use super::AdminState;
 pub(super) use super::audit::{AuditActor, audit_by, by, note};
 pub(super) use super::command::{
-    Context, ORDER_BYTES, Result, TargetExists, csv_file, json_lines, operations, order, our_fault,
+    BODY_BYTES, Context, Result, TargetExists, csv_file, json_lines, operations, our_fault, read_body,
     seen_through, store_unread, unavailable, unread, unwritten,
 };
 pub(super) use offerd_engine::matching::MatchingEngine;

@@ -13,7 +13,7 @@ const MAX_BODY_BYTES: usize = 64 << 20;
 
 const RETRY_AFTER_S: u32 = 10;
 
-/// The order of a replay.
+/// The request of a replay.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplayOrder {
@@ -38,12 +38,12 @@ pub enum ReplayLine {
 type RunningReplay = (TableReplay, Steps, OwnedSemaphorePermit);
 
 pub(super) async fn replay(mut context: Context) -> Result<Reply> {
-    let order: ReplayOrder = order(&mut context, MAX_BODY_BYTES).await?;
+    let request: ReplayOrder = read_body(&mut context, MAX_BODY_BYTES).await?;
     let permit = Arc::clone(&context.app.replays).try_acquire_owned();
     let permit = permit.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
     let begin = move |app: &AdminState| {
-        let book = book_of(order.partner_files)?;
-        TableReplay::new(&app.engine.records, book, &app.engine.configuration().rules, &order.wish)
+        let book = book_of(request.partner_files)?;
+        TableReplay::new(&app.engine.records, book, &app.engine.configuration().rules, &request.wish)
     };
     let replay =
         context.app.reading("a replay could not start", begin).await?.map_err(Failure::bad_request)?;

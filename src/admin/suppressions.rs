@@ -11,7 +11,7 @@ use offerd_store::suppressions::{NotAdded, SuppressionList, SuppressionLists};
 pub const AT_ONCE: usize = 8192;
 
 /// Longest body: that many digests in hexadecimal, each a JSON string.
-const MAX_BODY_BYTES: usize = AT_ONCE * 80 + ORDER_BYTES;
+const MAX_BODY_BYTES: usize = AT_ONCE * 80 + BODY_BYTES;
 
 const LEAD_BYTES: usize = 256 * 1024;
 
@@ -78,7 +78,7 @@ pub(super) async fn list(context: Context) -> Result<Reply> {
 }
 
 pub(super) async fn add(mut context: Context) -> Result<Reply> {
-    let Addition { name, kind, digests, last } = order(&mut context, MAX_BODY_BYTES).await?;
+    let Addition { name, kind, digests, last } = read_body(&mut context, MAX_BODY_BYTES).await?;
     if !is_key(&name) {
         return Err(Failure::bad_attribute("name", format!("must be {KEY_CHARS}")));
     }
@@ -174,7 +174,7 @@ fn naming_partners(book: &Book, list: &str) -> Vec<String> {
 
 /// The lists that contain the person of a lead. The lead is not stored.
 pub(super) async fn naming(mut context: Context) -> Result<Reply> {
-    let lead: Lead = order(&mut context, LEAD_BYTES).await?;
+    let lead: Lead = read_body(&mut context, LEAD_BYTES).await?;
     Reply::json(&context.app.engine.suppressions.now().naming(&Digests::new(&lead)))
 }
 

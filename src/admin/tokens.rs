@@ -149,7 +149,7 @@ pub(super) async fn list(context: Context) -> Result<Reply> {
 }
 
 pub(super) async fn create(mut context: Context) -> Result<Reply> {
-    let new: New = order(&mut context, ORDER_BYTES).await?;
+    let new: New = read_body(&mut context, BODY_BYTES).await?;
     if let Some(fault) = AllTokens::fault(&new) {
         return Err(Failure::bad_attribute("company", fault));
     }

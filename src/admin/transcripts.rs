@@ -17,9 +17,9 @@ pub struct Reveal {
 
 operations! {
     redacted(context) => found(&context.app, context.params.uuid("uuid")?, None, false).await?;
-    reveal(context, order: Reveal) => {
+    reveal(context, request: Reveal) => {
         let (actor, uuid) = (by(&context), context.params.uuid("uuid")?);
-        reveal_lead(&context.app, &actor, uuid, order.partner, &order.reason).await?
+        reveal_lead(&context.app, &actor, uuid, request.partner, &request.reason).await?
     };
 }
 

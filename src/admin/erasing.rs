@@ -122,7 +122,7 @@ async fn erase_in_rounds(
     told: &UnboundedSender<ErasureProgress>,
 ) -> Result<Receipt> {
     let about = about(app, wish).await?;
-    let left_alone = if suppress { Some(opt_out_by_all_keys(app, wish, &about.named).await?) } else { None };
+    let opted_out = if suppress { Some(opt_out_by_all_keys(app, wish, &about.named).await?) } else { None };
     let companies = request::companies(&app.engine, &about.found).into_values().collect();
     super::reports::settle(app).await;
     let found = about.found.into_iter().map(|found| found.lead_uuid);
@@ -138,7 +138,7 @@ async fn erase_in_rounds(
         reason: wish.reason.clone(),
         daemon: app.named(),
         companies,
-        left_alone,
+        opted_out,
         unread: about.unread,
         leads: Vec::new(),
     };

@@ -12,7 +12,7 @@ use offerd_insight::persons::request::{
     self, ContactDigest, FoundLead, OptOutCounts, OptOutDigests, PersonLeads, PersonRequestError,
 };
 use offerd_model::{Lead, SuppressionDigest, SuppressionKind};
-use offerd_store::{DISK_FULL, StoreHealth, left_alone};
+use offerd_store::{DISK_FULL, StoreHealth, opt_outs};
 
 /// A request about a person.
 #[derive(Debug, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ impl PersonRequest {
 
     /// Whether the person is opted out under this very key; other keys of theirs are not checked.
     pub(super) fn is_opted_out(&self, engine: &MatchingEngine) -> bool {
-        engine.suppressions.now().left_alone.has_any(self.kind, [&self.digest])
+        engine.suppressions.now().opt_outs.has_any(self.kind, [&self.digest])
     }
 
     pub(super) fn who(&self) -> Result<ContactDigest> {
@@ -180,7 +180,7 @@ pub(super) async fn opt_in(app: &Arc<AdminState>, wish: PersonRequest) -> Result
     seen_through(app, "an opt-out could not be removed", async move |app| {
         named_nowhere(&app, &wish).await?;
         let key_file = &app.engine.suppressions.key_file;
-        let done = left_alone::ask_again(&app.store, key_file, wish.kind, &wish.digest).await;
+        let done = opt_outs::remove(&app.store, key_file, wish.kind, &wish.digest).await;
         let was_suppressed = done.map_err(opt_out_failed)?;
         load(&app).await?;
         let (kind, reason) = (wish.kind.word(), wish.reason.as_deref());

@@ -3,7 +3,7 @@
 use super::erasing::unfinished;
 use super::prelude::*;
 use offerd_store::audit::{AuditGap, AuditLog, AuditVerdict};
-use offerd_store::left_alone::{self, SuppressionDoubt};
+use offerd_store::opt_outs::{self, SuppressionDoubt};
 use offerd_store::{CheckReport, ReadError, Store};
 
 /// Result of a check of every record of the store.
@@ -74,7 +74,7 @@ impl StoreReport {
         let gap = |gap: AuditGap| format!("the chain of the audit has a gap that a salvage recorded: {gap}");
         report.known.extend(gaps.into_iter().map(gap));
         report.known.extend(unfinished(store)?);
-        let unmarked = unless_broken(left_alone::damage(store))?.flatten();
+        let unmarked = unless_broken(opt_outs::damage(store))?.flatten();
         let doubt = match unless_broken(SuppressionDoubt::read(store))?.flatten() {
             Some(SuppressionDoubt::MayBeLost(told)) => Some(told),
             Some(SuppressionDoubt::OfBackup(told) | SuppressionDoubt::Restored(told)) => {

@@ -4,7 +4,7 @@ use super::prelude::*;
 use offerd_engine::matching::suppressions::Digests;
 use offerd_model::{Lead, SuppressionDigest, SuppressionKind, record};
 use offerd_partners::{Book, KEY_CHARS, is_key};
-use offerd_store::left_alone::{self, EVERYWHERE, OptOutError, OptOuts};
+use offerd_store::opt_outs::{self, EVERYWHERE, OptOutError, OptOuts};
 use offerd_store::suppressions::{NotAdded, SuppressionList, SuppressionLists};
 
 /// Maximum digests per request.
@@ -64,14 +64,14 @@ pub(super) async fn list(context: Context) -> Result<Reply> {
     if let Some(why) = &lists.unread {
         return Err(unavailable(why));
     }
-    if let OptOuts::Locked(why) = &lists.left_alone {
+    if let OptOuts::Locked(why) = &lists.opt_outs {
         return Err(unavailable(why));
     }
     let told = |name: &str, list: &SuppressionList, entries: usize, partners: Vec<String>| {
         let (name, kind, updated_at) = (name.to_owned(), list.kind, list.updated_at);
         ListedSuppressions { name, kind, entries, updated_at, partners }
     };
-    let ours = lists.left_alone.all();
+    let ours = lists.opt_outs.all();
     let ours = ours.map(|(list, entries)| told(EVERYWHERE, list, entries, vec!["all".to_owned()]));
     let named = lists.all().map(|(list, of)| told(&list.name, list, of, naming_partners(&book, &list.name)));
     Reply::json(&ours.chain(named).collect::<Vec<_>>())
@@ -96,7 +96,7 @@ pub(super) async fn add(mut context: Context) -> Result<Reply> {
     load(&context.app).await?;
     let lists = context.app.engine.suppressions.now();
     let entries = match name == EVERYWHERE {
-        true => lists.left_alone.all().find(|(list, _)| list.kind == kind).map_or(0, |(_, entries)| entries),
+        true => lists.opt_outs.all().find(|(list, _)| list.kind == kind).map_or(0, |(_, entries)| entries),
         false => lists.entries(&name),
     };
     let note = note!("suppressions.add", list = name, entries, "suppression list added to").about(&name);
@@ -107,7 +107,7 @@ pub(super) async fn add(mut context: Context) -> Result<Reply> {
 pub(super) async fn remove(context: Context) -> Result<Reply> {
     let name = context.params.get("name").unwrap_or_default().to_owned();
     let found = match is_key(&name) {
-        true if name == EVERYWHERE => left_alone::end(&context.app.store).await,
+        true if name == EVERYWHERE => opt_outs::end(&context.app.store).await,
         true => SuppressionLists::of(context.app.store.clone()).remove(&name).await,
         false => Ok(false),
     };
@@ -124,7 +124,7 @@ pub(super) async fn remove(context: Context) -> Result<Reply> {
 /// Accepts the lists as a salvage has left them.
 pub(super) async fn confirm(context: Context) -> Result<Reply> {
     let engine = &context.app.engine;
-    let confirmed = left_alone::confirm(&context.app.store, &engine.suppressions.key_file).await;
+    let confirmed = opt_outs::confirm(&context.app.store, &engine.suppressions.key_file).await;
     let found = confirmed.map_err(opt_out_failed)?;
     if found {
         load(&context.app).await?;
@@ -155,7 +155,7 @@ pub(super) async fn add_opt_outs(
     digests: &[SuppressionDigest],
 ) -> Result<()> {
     let (store, key_file) = (&engine.records.store, &engine.suppressions.key_file);
-    left_alone::leave_alone(store, key_file, kind, digests).await.map_err(opt_out_failed)
+    opt_outs::add(store, key_file, kind, digests).await.map_err(opt_out_failed)
 }
 
 pub(super) fn opt_out_failed(failure: OptOutError) -> Failure {

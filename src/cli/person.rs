@@ -125,7 +125,7 @@ pub async fn run(settings: &Settings, command: PersonCommand) -> Result<(), Comm
         }
         PersonCommand::Suppress { who, why } => {
             let _: OptOutChange = admin.post("/persons/suppress", &who.order(why)?).await?;
-            tell!("{LEFT_ALONE}");
+            tell!("{OPTED_OUT}");
             Ok(())
         }
         PersonCommand::Unsuppress { who, why } => {
@@ -197,7 +197,7 @@ const CUT_SHORT: &str = "the daemon ended during the erasure: `offerd audit list
     names the leads to erase, and `person.erased` those erased; erase again by the same address";
 
 /// Message after an opt-out.
-const LEFT_ALONE: &str = "from now on, no partner is asked about them; `offerd person unsuppress` ends that";
+const OPTED_OUT: &str = "from now on, no partner is asked about them; `offerd person unsuppress` ends that";
 
 /// Message when no lead is found.
 const NOBODY: &str = "no lead has this contact; erased leads cannot be found";
@@ -257,10 +257,10 @@ fn sheet(found: &[FoundLead], tokens: &[ListedToken]) -> Sheet {
 }
 
 fn told(receipt: &Receipt) -> String {
-    let Receipt { receipt_uuid, erased_at, by, reason, daemon, companies, left_alone, leads, .. } = receipt;
+    let Receipt { receipt_uuid, erased_at, by, reason, daemon, companies, opted_out, leads, .. } = receipt;
     let why = reason.as_deref().map_or_else(String::new, |reason| format!(", because: {reason}"));
     let done = format!("receipt {receipt_uuid}, {erased_at}, by {by} on {daemon}{why}");
-    let alone = left_alone.map_or_else(String::new, |listed| {
+    let alone = opted_out.map_or_else(String::new, |listed| {
         format!("from now on, no partner is asked about leads submitted with one of: {}\n", listed.told())
     });
     let alone = match receipt.unread {

@@ -176,7 +176,7 @@ pub use self::postgres::DatabaseFigures;
 pub use self::progress::{PhaseProgress, ProgressCallback};
 pub use self::record_locks::RecordLock;
 pub use self::registry::{
-    audit, contacts, entities, identities, left_alone, partner_keys, pauses, suppressions, tokens, users,
+    audit, contacts, entities, identities, opt_outs, partner_keys, pauses, suppressions, tokens, users,
 };
 pub use self::retention::{Dropped, RetentionError};
 pub use self::scan::Scan;

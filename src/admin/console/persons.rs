@@ -75,9 +75,9 @@ async fn erase_confirmed(visit: &ConsoleRequest) -> Result<Value> {
     }
     let receipt = erasing::erase_all(&visit.app, wish.clone(), visit.field("suppress").is_some()).await?;
     let json = serde_json::to_string_pretty(&receipt).map_err(our_fault("a receipt could not be written"))?;
-    let listed = receipt.left_alone.map(OptOutCounts::told);
+    let listed = receipt.opted_out.map(OptOutCounts::told);
     // Whether the submitted key is opted out, now or before.
-    Ok(fields! { receipt, json, listed, left_alone => wish.is_opted_out(&visit.app.engine) })
+    Ok(fields! { receipt, json, listed, opted_out => wish.is_opted_out(&visit.app.engine) })
 }
 
 fn asked(visit: &ConsoleRequest, read: DigestReader) -> Result<PersonQuery> {
@@ -87,12 +87,12 @@ fn asked(visit: &ConsoleRequest, read: DigestReader) -> Result<PersonQuery> {
 
 async fn page(visit: &ConsoleRequest, came: Result<Option<String>>) -> Result<View> {
     let (done, mut failure) = outcome(came);
-    let (mut is_contact, mut locked, mut left_alone, mut found) = (false, None, None, None);
+    let (mut is_contact, mut locked, mut opted_out, mut found) = (false, None, None, None);
     if let Ok(Some(asked)) = PersonQuery::of(visit, typed) {
         let wish = asked.look_up(visit);
         is_contact = asked.kind != SuppressionKind::Person;
         locked = visit.app.engine.suppressions.locked();
-        left_alone = Some(wish.is_opted_out(&visit.app.engine));
+        opted_out = Some(wish.is_opted_out(&visit.app.engine));
         // A lookup that just failed is not repeated.
         let is_gone = failure.as_ref().is_some_and(|it| it.status == StatusCode::SERVICE_UNAVAILABLE);
         if is_contact && !is_gone {
@@ -106,7 +106,7 @@ async fn page(visit: &ConsoleRequest, came: Result<Option<String>>) -> Result<Vi
     let typed = ["contact", "first", "last", "born", "reason"];
     let typed = BTreeMap::from(typed.map(|name| (name, visit.field(name).unwrap_or_default())));
     let trouble = failure.as_ref().map(words);
-    let view = visit.view(PAGE, fields! { typed, is_contact, found, left_alone, locked, done, trouble })?;
+    let view = visit.view(PAGE, fields! { typed, is_contact, found, opted_out, locked, done, trouble })?;
     Ok(view.failed(failure.as_ref()))
 }
 

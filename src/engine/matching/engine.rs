@@ -146,7 +146,7 @@ impl MatchingEngine {
         let against_all = lists.against_all(digests);
         let against = |seat: &Seat| against_all.clone().or_else(|| lists.against(seat, digests));
         let left_out = seats.iter().map(|seat| match against(seat) {
-            Some(SuppressionReason::Listed(_) | SuppressionReason::LeftAlone) => Some(Denied::Suppressed),
+            Some(SuppressionReason::Listed(_) | SuppressionReason::OptedOut) => Some(Denied::Suppressed),
             Some(
                 SuppressionReason::Missing(_) | SuppressionReason::Locked(_) | SuppressionReason::Unreadable,
             ) => Some(Denied::ListMissing),

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use offerd_base::telemetry::metrics::SUPPRESSION_ENTRIES;
 use offerd_model::{Lead, SuppressionDigest, SuppressionKind, has_unreadable_name};
 use offerd_partners::Seat;
-use offerd_store::left_alone::{EVERYWHERE, MAY_LACK, OptOuts, SuppressionDoubt};
+use offerd_store::opt_outs::{EVERYWHERE, MAY_LACK, OptOuts, SuppressionDoubt};
 use offerd_store::suppressions::{SuppressionList, SuppressionLists};
 use offerd_store::{ReadError, Store};
 
@@ -31,7 +31,7 @@ pub struct Suppressions {
 pub struct SuppressionSnapshot {
     named: BTreeMap<String, LoadedList>,
     /// People who opted out of all partners.
-    pub left_alone: OptOuts,
+    pub opt_outs: OptOuts,
     /// Why the lists could not be read, if so; a sentence.
     pub unread: Option<String>,
     /// Uncertainty that a salvage or restore left about them.
@@ -53,7 +53,7 @@ pub enum SuppressionReason {
     /// The partner names this list, but nothing was ever added to it, so its entries are unknown.
     Missing(String),
     /// The person opted out of all partners.
-    LeftAlone,
+    OptedOut,
     /// Letters of the person's name are lost, so no list of names can be proved to lack it.
     Unreadable,
     /// There are opt-outs, but the key is missing, or damage or a salvage may have lost some; a sentence.
@@ -78,8 +78,8 @@ pub struct ListMembership {
     /// Every list.
     pub known: Vec<String>,
     /// Whether the person opted out of all partners.
-    #[serde(default)]
-    pub left_alone: bool,
+    #[serde(default, rename = "leftAlone")]
+    pub opted_out: bool,
     /// The lists that may have the person, since letters of their name are lost; [`EVERYWHERE`] for opt-outs.
     #[serde(default)]
     pub uncertain: Vec<String>,
@@ -95,8 +95,8 @@ impl Suppressions {
                     names the damage, and `offerd store salvage` recovers what is readable"
             );
             tracing::error!("{told}");
-            let left_alone = OptOuts::Locked(told.clone());
-            let unknown = SuppressionSnapshot { left_alone, unread: Some(told), ..Default::default() };
+            let opt_outs = OptOuts::Locked(told.clone());
+            let unknown = SuppressionSnapshot { opt_outs, unread: Some(told), ..Default::default() };
             *suppressions.lists.write() = Arc::new(unknown);
         }
         suppressions
@@ -104,7 +104,7 @@ impl Suppressions {
 
     /// Whether the key in use, if any, is still in its file.
     pub fn has_key(&self) -> bool {
-        self.now().left_alone.is_known_by(&self.key_file)
+        self.now().opt_outs.is_known_by(&self.key_file)
     }
 
     /// Reloads all lists from the store; a second for some millions of entries.
@@ -115,14 +115,14 @@ impl Suppressions {
         let _loading = self.loading.lock();
         let read = SuppressionLists::of(store.clone()).read()?.into_iter();
         let named = read.map(|(name, (about, digests))| (name, LoadedList { about, digests })).collect();
-        let (left_alone, doubt) = (OptOuts::read(store, &self.key_file)?, SuppressionDoubt::read(store)?);
+        let (opt_outs, doubt) = (OptOuts::read(store, &self.key_file)?, SuppressionDoubt::read(store)?);
         let may_lack = store.is_base_damaged();
-        let loaded = SuppressionSnapshot { named, left_alone, doubt, may_lack, unread: None };
+        let loaded = SuppressionSnapshot { named, opt_outs, doubt, may_lack, unread: None };
         for (name, list) in &loaded.named {
             gauge!(SUPPRESSION_ENTRIES, "list" => name.clone()).set(list.digests.len() as f64);
         }
-        let left_alone: usize = loaded.left_alone.all().map(|(_, count)| count).sum();
-        gauge!(SUPPRESSION_ENTRIES, "list" => EVERYWHERE).set(left_alone as f64);
+        let opt_outs: usize = loaded.opt_outs.all().map(|(_, count)| count).sum();
+        gauge!(SUPPRESSION_ENTRIES, "list" => EVERYWHERE).set(opt_outs as f64);
         if let Some(told) = loaded.locked()
             && self.now().locked() != Some(told)
         {
@@ -157,7 +157,7 @@ impl Suppressions {
 
 impl SuppressionSnapshot {
     fn locked(&self) -> Option<&str> {
-        match (&self.left_alone, &self.doubt) {
+        match (&self.opt_outs, &self.doubt) {
             (OptOuts::Locked(told), _)
             | (_, Some(SuppressionDoubt::MayBeLost(told) | SuppressionDoubt::Restored(told))) => Some(told),
             (OptOuts::Nobody | OptOuts::Known(..), Some(SuppressionDoubt::OfBackup(_)) | None) => None,
@@ -170,11 +170,11 @@ impl SuppressionSnapshot {
             return Some(SuppressionReason::Locked(told.to_owned()));
         }
         let asked =
-            |(list, _): (&SuppressionList, usize)| self.left_alone.has_any(list.kind, digests.of(list.kind));
+            |(list, _): (&SuppressionList, usize)| self.opt_outs.has_any(list.kind, digests.of(list.kind));
         let may_have = |(list, _): (&SuppressionList, usize)| digests.may_be_on(list);
-        match self.left_alone.all().any(asked) {
-            true => Some(SuppressionReason::LeftAlone),
-            false => self.left_alone.all().any(may_have).then_some(SuppressionReason::Unreadable),
+        match self.opt_outs.all().any(asked) {
+            true => Some(SuppressionReason::OptedOut),
+            false => self.opt_outs.all().any(may_have).then_some(SuppressionReason::Unreadable),
         }
     }
 
@@ -206,7 +206,7 @@ impl SuppressionSnapshot {
         ListMembership {
             listed: listed.collect(),
             known: self.named.keys().cloned().collect(),
-            left_alone: against_all == Some(SuppressionReason::LeftAlone),
+            opted_out: against_all == Some(SuppressionReason::OptedOut),
             uncertain: uncertain.chain(everywhere).collect(),
         }
     }
@@ -254,8 +254,8 @@ impl<'l> Digests<'l> {
 impl ListMembership {
     /// What keeps a partner from being asked.
     pub fn against(&self, seat: &Seat) -> Option<SuppressionReason> {
-        if self.left_alone {
-            return Some(SuppressionReason::LeftAlone);
+        if self.opted_out {
+            return Some(SuppressionReason::OptedOut);
         }
         let by =
             SuppressionReason::by(seat, |name| self.known.contains(name).then(|| self.listed.contains(name)));
@@ -280,7 +280,7 @@ impl SuppressionReason {
             Self::Listed(name) => {
                 ("a person on none of its suppression lists", format!("one who is on `{name}`"))
             }
-            Self::LeftAlone => ("a person who has not opted out", "one who opted out".to_owned()),
+            Self::OptedOut => ("a person who has not opted out", "one who opted out".to_owned()),
             Self::Unreadable => (
                 "a name that can be compared with suppression lists",
                 "one that has lost letters (`?`, `\u{fffd}`) or has an escape in their place".to_owned(),

@@ -80,7 +80,8 @@ pub struct Receipt {
     /// The names of the companies that owned the leads.
     pub companies: Vec<String>,
     /// The contact details that were opted out; `None` where no opt-out was requested.
-    pub left_alone: Option<OptOutCounts>,
+    #[serde(rename = "leftAlone")]
+    pub opted_out: Option<OptOutCounts>,
     /// Unreadable places of the store, which may hold more leads of the person.
     #[serde(default)]
     pub unread: usize,

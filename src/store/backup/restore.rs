@@ -9,7 +9,7 @@ use super::super::beside::{NewFiles, StagingDirectory, StagingError};
 use super::super::check::CheckReport;
 use super::super::engine::StorageEngine as _;
 use super::super::open::OpenedFiles;
-use super::super::registry::left_alone::SuppressionDoubt;
+use super::super::registry::opt_outs::SuppressionDoubt;
 use super::super::registry::suppressions;
 use super::super::sealing::key_file::KeyFile;
 use super::block::BlockKind;

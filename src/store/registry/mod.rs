@@ -6,7 +6,7 @@ pub mod audit;
 pub mod contacts;
 pub mod entities;
 pub mod identities;
-pub mod left_alone;
+pub mod opt_outs;
 pub mod partner_keys;
 pub mod pauses;
 pub mod suppressions;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use chrono::Utc;
 use serde::{Deserialize, Serialize};
 
-use super::left_alone::{self, OURS, OwnLists};
+use super::opt_outs::{self, OURS, OwnLists};
 use crate::{Commit, CommitError, ReadError, ReadResult, Store, Tree, codec};
 use offerd_base::ids;
 use offerd_model::{SuppressionDigest, SuppressionKind};
@@ -161,7 +161,7 @@ impl SuppressionLists {
                     // The head of a list sorts before its parts.
                     Some((name, true)) => {
                         // The head of one of our own lists holds nothing that is not in its key.
-                        if let Some(kind) = left_alone::kind_of(&name) {
+                        if let Some(kind) = opt_outs::kind_of(&name) {
                             found.entry(name.clone()).or_insert_with(|| (unnamed(&name, kind), Vec::new()));
                         }
                         found.entry(name).and_modify(|(_, all)| all.extend_from_slice(bytes.as_chunks().0));
@@ -201,14 +201,14 @@ fn unnamed(name: &str, kind: SuppressionKind) -> SuppressionList {
 
 /// The record that a salvage leaves when it could not verify the lists, or only up to a time.
 pub(crate) fn salvaged(now_ms: i64, whole_until_ms: Option<i64>) -> (Vec<u8>, Vec<u8>) {
-    let list = unnamed(left_alone::SALVAGED, SuppressionKind::Person);
+    let list = unnamed(opt_outs::SALVAGED, SuppressionKind::Person);
     let list = SuppressionList { created_at: now_ms, updated_at: whole_until_ms.unwrap_or(0), ..list };
-    (key(left_alone::SALVAGED), codec::encode_json(&list))
+    (key(opt_outs::SALVAGED), codec::encode_json(&list))
 }
 
 /// The record of a new store beside a suppression key: an earlier store had lists.
 pub(crate) fn new_beside_key(now_ms: i64) -> (Vec<u8>, Vec<u8>) {
-    salvaged(now_ms, Some(left_alone::NEW_STORE))
+    salvaged(now_ms, Some(opt_outs::NEW_STORE))
 }
 
 /// The record that a restore leaves: the lists are those of a backup begun at this time.

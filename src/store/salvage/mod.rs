@@ -49,7 +49,7 @@ use super::registry::audit::{self, AuditGap, AuditHead, Chain};
 use super::registry::contacts;
 use super::registry::entities::LeadRecord;
 use super::registry::identities::UnkeyedIdentity;
-use super::registry::left_alone::SuppressionDoubt;
+use super::registry::opt_outs::SuppressionDoubt;
 use super::registry::suppressions::{self, SuppressionList};
 use super::sealing::key_file::KeyFile;
 use super::sealing::key_place::KeyPlace as _;

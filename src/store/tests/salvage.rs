@@ -8,7 +8,7 @@ use super::volumes::{COMPANY, HOUR_MS, Hourly, answers, events, submit};
 use super::*;
 use crate::audit::{AuditEntry, AuditFilter, AuditGap, AuditLog};
 use crate::contacts::{self, LeadContacts};
-use crate::left_alone::{OptOuts, SuppressionDoubt};
+use crate::opt_outs::{OptOuts, SuppressionDoubt};
 use crate::salvage::{SalvageError, Salvaged, salvage};
 use offerd_model::SuppressionKind;
 
@@ -329,7 +329,7 @@ fn of_no_lead() -> (Drill, PathBuf) {
     let drill = drill();
     let store = drill.hourly.open();
     let key = crate::suppression_key_file(None, drill.directory.path());
-    block_on(left_alone::leave_alone(&store, &key, SuppressionKind::Email, &[ASKED])).unwrap();
+    block_on(opt_outs::add(&store, &key, SuppressionKind::Email, &[ASKED])).unwrap();
     let put = |tree, key: &str| store.commit_now(Commit::new().put(tree, key, "kept")).unwrap();
     put(Tree::Users, "ada");
     put(Tree::Pauses, "g3\0loan");
@@ -352,7 +352,7 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
 }
 
-fn is_left_alone(store: &Store, key: &Path) -> bool {
+fn is_opted_out(store: &Store, key: &Path) -> bool {
     OptOuts::read(store, key).unwrap().has_any(SuppressionKind::Email, [&ASKED])
 }
 
@@ -377,16 +377,16 @@ fn without_the_base_lists_and_audit_come_from_the_backup_and_the_rest_of_it_coun
     let Some(SuppressionDoubt::OfBackup(told)) = &salvaged.doubt else { panic!("{:?}", salvaged.doubt) };
     assert!(told.contains("those of the backup of 20") && told.contains("suppressions confirm"), "{told}");
     let store = drill.salvaged();
-    assert!(is_left_alone(&store, &key));
+    assert!(is_opted_out(&store, &key));
     assert_eq!(SuppressionDoubt::read(&store).unwrap(), salvaged.doubt);
     let audit = AuditLog::of(store.clone());
     let verdict = audit.verify().unwrap();
     assert_eq!((verdict.records, verdict.broken, verdict.gaps.len()), (4, None, 0));
     let (last, _) = audit.after(3, &AuditFilter::default(), 9, 9).unwrap();
     assert_eq!((&*last[0].action, &*last[0].who), ("store.salvage", "ada"));
-    assert!(block_on(left_alone::confirm(&store, &key)).unwrap());
+    assert!(block_on(opt_outs::confirm(&store, &key)).unwrap());
     assert_eq!(SuppressionDoubt::read(&store).unwrap(), None);
-    assert!(is_left_alone(&store, &key));
+    assert!(is_opted_out(&store, &key));
 }
 
 #[test]
@@ -403,10 +403,10 @@ fn lists_that_nobody_can_show_to_be_whole_keep_everybody_from_being_asked_about_
         panic!("the lists seem whole")
     };
     assert!(doubt.contains("--backup FILE") && doubt.contains("suppressions confirm"), "{doubt}");
-    block_on(left_alone::leave_alone(&store, &key, SuppressionKind::Email, &[ASKED])).unwrap();
-    assert!(block_on(left_alone::confirm(&store, &key)).unwrap());
-    assert!(!block_on(left_alone::confirm(&store, &key)).unwrap());
-    assert_eq!((SuppressionDoubt::read(&store).unwrap(), is_left_alone(&store, &key)), (None, true));
+    block_on(opt_outs::add(&store, &key, SuppressionKind::Email, &[ASKED])).unwrap();
+    assert!(block_on(opt_outs::confirm(&store, &key)).unwrap());
+    assert!(!block_on(opt_outs::confirm(&store, &key)).unwrap());
+    assert_eq!((SuppressionDoubt::read(&store).unwrap(), is_opted_out(&store, &key)), (None, true));
 }
 
 #[test]
@@ -428,7 +428,7 @@ fn a_base_that_is_gone_with_the_list_of_its_files_is_missed_all_the_same_also_af
         fs::remove_dir_all(drill.new_place()).unwrap();
         let with = drill.salvage(Some(&drill.backup)).unwrap();
         assert!(matches!(with.doubt, Some(SuppressionDoubt::OfBackup(_))), "{with:?}");
-        assert!(is_left_alone(&drill.salvaged(), &key));
+        assert!(is_opted_out(&drill.salvaged(), &key));
     }
 }
 
@@ -451,8 +451,8 @@ fn a_restored_store_asks_about_nobody_until_its_lists_are_confirmed() {
     let (drill, key) = of_no_lead();
     assert!(restored(&drill, false).is_some());
     let store = drill.salvaged();
-    assert!(is_left_alone(&store, &key) && SuppressionDoubt::read(&store).unwrap().is_some());
-    assert!(block_on(left_alone::confirm(&store, &key)).unwrap());
+    assert!(is_opted_out(&store, &key) && SuppressionDoubt::read(&store).unwrap().is_some());
+    assert!(block_on(opt_outs::confirm(&store, &key)).unwrap());
     assert_eq!(SuppressionDoubt::read(&store).unwrap(), None);
 }
 
@@ -472,7 +472,7 @@ fn a_list_of_which_a_record_is_broken_comes_from_the_backup_or_is_in_doubt() {
     let with = drill.salvage(Some(&drill.backup)).unwrap();
     assert!(matches!(with.doubt, Some(SuppressionDoubt::OfBackup(_))), "{with:?}");
     assert_eq!((with.lost.len(), with.from_backup.get(&Tree::Suppressions)), (0, Some(&1)));
-    assert!(is_left_alone(&drill.salvaged(), &key));
+    assert!(is_opted_out(&drill.salvaged(), &key));
 }
 
 #[test]

@@ -217,7 +217,7 @@ pub async fn confirm(store: &Store, file: &Path) -> Result<bool, OptOutError> {
 }
 
 /// Adds opt-outs. The first one creates the key. After an error, some digests may have been added.
-pub async fn leave_alone(
+pub async fn add(
     store: &Store,
     file: &Path,
     kind: SuppressionKind,
@@ -254,7 +254,7 @@ async fn begin(lists: &SuppressionLists, store: &Path, file: &Path) -> Result<()
 }
 
 /// Removes an opt-out. Returns whether it was on the list.
-pub async fn ask_again(
+pub async fn remove(
     store: &Store,
     file: &Path,
     kind: SuppressionKind,
@@ -329,8 +329,8 @@ mod tests {
         let file = suppression_key_file(None, &directory.path().join("data"));
         let (asked, other) = ([7; 32], [8; 32]);
         assert!(matches!(OptOuts::read(&store, &file), Ok(OptOuts::Nobody)));
-        leave_alone(&store, &file, SuppressionKind::Email, &[asked]).await.unwrap();
-        leave_alone(&store, &file, SuppressionKind::Phone, &[other]).await.unwrap();
+        add(&store, &file, SuppressionKind::Email, &[asked]).await.unwrap();
+        add(&store, &file, SuppressionKind::Phone, &[other]).await.unwrap();
         let read = || OptOuts::read(&store, &file).unwrap();
         assert!(
             read().has_any(SuppressionKind::Email, [&other, &asked])
@@ -352,7 +352,7 @@ mod tests {
             told.contains("belongs to another key") && told.contains("suppressions remove everywhere"),
             "{told}"
         );
-        assert!(leave_alone(&store, &file, SuppressionKind::Email, &[other]).await.is_err());
+        assert!(add(&store, &file, SuppressionKind::Email, &[other]).await.is_err());
         std::fs::rename(&lent, &file).unwrap();
 
         // Damage is reported as damage, not as a wrong key.
@@ -382,8 +382,8 @@ mod tests {
         }
         assert!(read().has_any(SuppressionKind::Email, [&asked]));
 
-        assert!(ask_again(&store, &file, SuppressionKind::Email, &asked).await.unwrap());
-        assert!(!ask_again(&store, &file, SuppressionKind::Email, &asked).await.unwrap());
+        assert!(remove(&store, &file, SuppressionKind::Email, &asked).await.unwrap());
+        assert!(!remove(&store, &file, SuppressionKind::Email, &asked).await.unwrap());
         assert!(!read().has_any(SuppressionKind::Email, [&asked]));
         assert!(end(&store).await.unwrap() && !end(&store).await.unwrap());
         assert!(matches!(read(), OptOuts::Nobody));
@@ -397,7 +397,7 @@ mod tests {
         let added: Vec<_> = std::thread::scope(|scope| {
             let adding = stores.iter().zip(&files).map(|(store, file)| {
                 scope.spawn(move || {
-                    let asked = leave_alone(store, file, SuppressionKind::Email, &[[7; 32]]);
+                    let asked = add(store, file, SuppressionKind::Email, &[[7; 32]]);
                     runtime().block_on(asked).is_ok()
                 })
             });

@@ -172,7 +172,7 @@ pub fn explanation(records: &Records, book: &Book, uuid: Uuid) -> Found<Option<L
 
 fn of_table(records: &Records, book: &Book, record: &LeadRecord, table: &Table) -> Found<TableExplanation> {
     let head = table.head();
-    let second_look_at = reading::asks(&records.store, head.uuid)?.second_look_at;
+    let second_look_at = reading::later_decisions(&records.store, head.uuid)?.second_look_at;
     Ok(TableExplanation {
         uuid: head.uuid,
         created_at: Timestamp::at(head.created_at),

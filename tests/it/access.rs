@@ -1,5 +1,4 @@
-//! Who may do what to which records: every path of the OpenAPI document, by nine kinds of caller, to own and foreign
-//! records of tests and in earnest.
+//! Access: every path of the OpenAPI document, by nine kinds of caller, to own and foreign records, test and live.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The cases of the sample partners hold, and `offerd partners cases` tells of those that do not.
+//! The cases of the sample partners, and the faults that `offerd partners cases` names.
 
 use std::path::Path;
 use std::process::Output;

@@ -1,4 +1,4 @@
-//! Alerts: what the shipped rules look for is told by the daemon itself, once, and so is its end, whoever was down meanwhile.
+//! Alerts: the conditions of the shipped rules, each reported once, and once as ended, whatever was down meanwhile.
 
 use std::path::Path;
 use std::sync::Arc;

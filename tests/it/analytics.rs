@@ -1,5 +1,5 @@
-//! The feeds over HTTP, in both forms: their shape, their faults, and who may read them. What the daemon takes in here is not five
-//! minutes old; what is older is put into its store while it is stopped.
+//! The feeds over HTTP, in both forms: shape, faults, access. What the daemon takes in here is under five minutes
+//! old; older records are put into its store while it is stopped.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,5 +1,5 @@
-//! What the manifests of the crates under `src` cannot check: circles of imports within a crate, outside crates that only one module
-//! may name, and where `engine` reads the machine's clock.
+//! What manifests cannot check: circles of imports within a crate, outside crates that only one module may name, and
+//! where `engine` reads the machine's clock.
 
 mod rooms;
 

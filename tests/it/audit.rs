@@ -1,4 +1,4 @@
-//! The audit: every reveal, pause, reload, token, user and erasure stands in it, and nobody changes it unseen.
+//! The audit: a record of every reveal, pause, reload, token, user and erasure, and detection of changes to it.
 
 use std::process::Output;
 

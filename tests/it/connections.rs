@@ -1,4 +1,4 @@
-//! Connections that nobody uses, or that are used to no good: the others go on, the store has its files, operators get in.
+//! Connections that are idle or abused: others go on, the store keeps its files, operators get in.
 
 use std::io::{Read, Write as _};
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! Who agreed to what, in the console: counted by statement, and as a file.
+//! Consents in the console: counted by statement, and as a file.
 
 use hyper::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The funnel in the console: what the feeds say, counted once, over restarts too.
+//! The funnel in the console: the feeds, counted once, over restarts too.
 
 use std::time::Duration;
 

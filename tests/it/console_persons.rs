@@ -1,4 +1,4 @@
-//! What a person asks for, in the console: their leads are found, given and erased, and they are left alone.
+//! Requests of persons in the console: search, export, erasure, opt-out.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Reports in the console: what is asked for stands in the address, so that a page can be kept and sent on.
+//! Reports in the console: the query is in the address, so that a page can be kept and sent on.
 
 use serde_json::json;
 

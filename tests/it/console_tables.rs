@@ -1,4 +1,4 @@
-//! Rate tables in the console: found by any of their uuids, told as they were recorded, persons masked until revealed.
+//! Rate tables in the console: found by any of their uuids, shown as recorded, persons masked until revealed.
 
 use hyper::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The dashboard and the alert rules ask for what there is.
+//! The dashboard and the alert rules: every query asks for a metric that exists.
 
 use std::collections::BTreeSet;
 use std::path::Path;

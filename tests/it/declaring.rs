@@ -1,4 +1,4 @@
-//! What an operator is told who declares a partner that is asked over HTTP: by `offerd check`, with file, line and key.
+//! Faults in the file of a partner asked over HTTP: found by `offerd check`, with file, line and key.
 
 use std::process::Output;
 

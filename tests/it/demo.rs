@@ -1,4 +1,4 @@
-//! `GET /demo`: the page on which a lead is tried by hand.
+//! `GET /demo`: the page that tries a lead by hand.
 
 use hyper::Method;
 use serde_json::Value;

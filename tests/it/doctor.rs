@@ -1,4 +1,4 @@
-//! `offerd doctor`: each of its checks, with a machine that it finds something wrong with.
+//! `offerd doctor`: each check, on a machine with the fault that it finds.
 
 use std::fs;
 use std::net::TcpListener;

@@ -1,4 +1,4 @@
-//! The page of a rate table: what `partnerPageUrl` and `embedUrl` lead to.
+//! The page of a rate table, behind `partnerPageUrl` and `embedUrl`.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

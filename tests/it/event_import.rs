@@ -1,4 +1,4 @@
-//! `offerd events import`: what partners report, from files.
+//! `offerd events import`: reports of partners, from files.
 
 use std::fs;
 use std::process::Output;

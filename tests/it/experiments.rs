@@ -1,4 +1,4 @@
-//! Experiments: a share of leads gets a variant, always the same for a lead; who asks why is told, and the variants are compared.
+//! Experiments: the variant of a lead, which never changes, its explanation, and the comparison of variants.
 
 use std::collections::BTreeMap;
 use std::path::Path;

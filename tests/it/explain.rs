@@ -1,4 +1,4 @@
-//! `offerd explain`, for a lead that is given and for one that is stored, and what its company may read of that.
+//! `offerd explain`, for a given and for a stored lead, and the part that its company may read.
 
 use hyper::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! A store or a backup of another format is refused in one sentence, and stays as it is.
+//! Stores and backups of another format: refused in one sentence, and unchanged.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
-//! The corpora of the fuzz targets, kept in `tests/fuzz/corpus`: what holds of any bytes holds of these.
+//! The corpora of the fuzz targets, in `tests/fuzz/corpus`: what holds for any bytes holds for these.
 //!
-//! Among them is what fuzzing found. `tests/fuzz/README.md` tells how to search for more.
+//! They include what fuzzing found. `tests/fuzz/README.md` describes how to search for more.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Leads that grow: taken without a table, merged into, and asked about again.
+//! Leads that grow: submitted without a table, merged into, and asked about again.
 
 use futures_util::future::join_all;
 use hyper::Method;

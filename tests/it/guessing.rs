@@ -1,4 +1,4 @@
-//! Ids that nobody guesses: what is public tells nothing of the uuids of leads and rate tables.
+//! Guessing ids: public data reveals nothing of the uuids of leads and rate tables.
 
 use hyper::Method;
 use serde_json::{Value, json};

@@ -1,5 +1,4 @@
-//! What helps a client developer who has almost got it right: the listener that has a path, the key that was meant, the cause of
-//! a refusal.
+//! Error hints: the listener that has a path, the key that was misspelt, the cause of a refusal.
 
 use hyper::Method;
 use hyper_util::client::legacy::Client;

@@ -1,4 +1,4 @@
-//! Partners that live elsewhere: asked over HTTP, and never a harm to the rest.
+//! Partners asked over HTTP: their answers, their faults, and no harm to other partners.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,4 +1,4 @@
-//! A daemon that accepts connections and says nothing: no command waits for it without end.
+//! A daemon that accepts connections and never answers: every command stops waiting.
 
 use std::process::Output;
 use std::time::Duration;

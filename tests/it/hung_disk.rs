@@ -1,4 +1,4 @@
-//! A disk that hangs, for a while or for ever, and a store that has failed for good: told at once, and the process can be ended.
+//! A disk that hangs, or a store that failed for good: reported at once, and the process can be stopped.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Partners that take an application and are asked for its offers until they have them.
+//! Partners that take an application and are polled for its offers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! What the feeds tell of one lead, at once, and what only their newer form tells.
+//! The events of one lead, and the fields that only the newer form has.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! `GET /leads/{uuid}`, duplicates, and who sees what.
+//! `GET /leads/{uuid}`, duplicates, and access to leads.
 
 use hyper::Method;
 use serde_json::{Value, json};

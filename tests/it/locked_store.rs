@@ -1,4 +1,4 @@
-//! Two cannot have one store: the second is refused, whatever was done to the lock file meanwhile.
+//! A store in use: a second process is refused, even if the lock file was changed meanwhile.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What log lines tell of the request that they are of.
+//! Log lines of requests, and their fields.
 
 use std::fs::OpenOptions;
 use std::io::Read;

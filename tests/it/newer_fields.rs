@@ -1,5 +1,5 @@
-//! What today's clients have beside the specification: fields that stand in every answer of the current edition, and values that
-//! only those are shown who know them.
+//! Fields beside the specification: those in every answer of the current edition, and values only for clients that
+//! know them.
 
 use chrono::{DateTime, Duration, Utc};
 use hyper::Method;

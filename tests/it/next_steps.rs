@@ -1,4 +1,4 @@
-//! What fails says in one sentence what to do next.
+//! Next steps: each error says in one sentence what to do.
 
 use std::fs;
 use std::io::{Read, Write};

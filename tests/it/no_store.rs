@@ -1,4 +1,4 @@
-//! Commands that are given where there is no store, as in the wrong directory: told, and nothing is made.
+//! Commands without a store, as in the wrong directory: an error, and nothing is made.
 
 use std::fs;
 use std::process::Output;

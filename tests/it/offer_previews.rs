@@ -1,4 +1,4 @@
-//! Offer previews: what anyone may see.
+//! Offer previews, which need no token of a company.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A command answers the same whether the daemon runs or is stopped: the same handlers do it.
+//! Commands over a running and over a stopped daemon: the same handlers, the same answers.
 
 use std::process::Output;
 

@@ -1,5 +1,5 @@
-//! Who is an operator: whoever may read the daemon's run file, and whoever has signed in to the console. An address of loopback
-//! is neither, since each user of the machine has one.
+//! Operators: a user that may read the daemon's run file, or has signed in to the console. A loopback address is
+//! no proof, since every user of the machine has it.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Output;

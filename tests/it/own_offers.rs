@@ -1,4 +1,4 @@
-//! Offers that a partner brings itself, in its own words, and money that cannot be right.
+//! Offers in a partner's own words, and impossible amounts of money.
 
 use hyper::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What partners report, and what becomes of it.
+//! Reports of partners, and their effects.
 
 use hyper::Method;
 use offerd::analytics::{ArrivalTime, Events, Feeds, Horizon, PageRequest, Payouts};

@@ -1,4 +1,4 @@
-//! How well partners are: told by one metric, by `offerd partners list` and by the console, the worst first; and what failed, by the log.
+//! Partner health, in a metric, `offerd partners list` and the console, the worst first; and failures, in the log.
 
 use serde_json::Value;
 

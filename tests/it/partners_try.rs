@@ -1,4 +1,4 @@
-//! Trying a partner from the command line: what it would be sent, and what it makes of it.
+//! `offerd partners try`: the requests to a partner, and how its answers are read.
 
 use std::process::Output;
 

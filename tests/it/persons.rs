@@ -1,4 +1,4 @@
-//! What a person asks for: their leads are found by what they gave, whatever company has them, and are erased at once.
+//! Requests of persons: their leads in all companies, found by contact, and erased at once.
 
 use std::collections::BTreeSet;
 use std::path::Path;

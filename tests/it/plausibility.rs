@@ -1,4 +1,4 @@
-//! What no lead can be: less than no money, a score off its scale, a birth to come. Refused with the attribute and what is possible.
+//! Implausible leads (negative money, a score off its scale, a birth to come): refused with attribute and range.
 
 use hyper::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What a browser pays, in bytes of its connection, for a rate table that it polls.
+//! The bytes that polling a rate table costs a browser.
 
 use std::io::Read;
 

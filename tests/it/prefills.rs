@@ -1,4 +1,4 @@
-//! The data of a lead that are given in one place and taken up in another.
+//! Prefills: lead data left in one place and taken up in another.
 
 use std::time::Duration;
 

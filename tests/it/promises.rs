@@ -1,4 +1,4 @@
-//! What the daemon promises, each promise with the tests that hold it. A test that vanishes fails this one.
+//! The promises of the daemon, each with its tests. A test that vanishes fails this one.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Ranking: what clicks and fundings of a company do to the order of its offers, and how one sees why.
+//! Ranking: the effect of a company's clicks and fundings on the order of its offers, and its explanation.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Reloading: all of the files or nothing of them, while tables are being built.
+//! Reloads: all files or none, while tables are being built.
 
 use std::path::Path;
 use std::process::Output;

@@ -1,4 +1,4 @@
-//! Submits that are sent again with the same `Idempotency-Key`.
+//! Repeated submits with the same `Idempotency-Key`.
 
 use futures_util::future::join_all;
 use hyper::Method;

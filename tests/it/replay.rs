@@ -1,4 +1,4 @@
-//! `offerd replay`: stored leads once more with other partner files.
+//! `offerd replay`: stored leads with other partner files.
 
 use std::path::Path;
 use std::process::Output;

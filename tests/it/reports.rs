@@ -1,4 +1,4 @@
-//! Reports: by a command, at the admin listener, of a daemon that runs and of one that is stopped.
+//! Reports: by command, at the admin listener, of a running and of a stopped daemon.
 
 mod recount;
 

@@ -1,4 +1,4 @@
-//! What is older than `store.retention` is gone, with all that became of it, and its room on the disk is free again.
+//! Retention: records older than `store.retention` are gone, with all that belongs to them, and their disk space is free.
 
 use std::fs;
 

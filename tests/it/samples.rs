@@ -1,4 +1,4 @@
-//! What stands in the place of sample partners: whatever a person is shown of them leads to the daemon itself.
+//! Sample partners: every address shown to a person leads to the daemon itself.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Personal data: sealed wherever they lie, told by nothing that is not asked for them, and gone once they are erased.
+//! Personal data: sealed wherever it is stored, shown only on request, and unreadable once erased.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

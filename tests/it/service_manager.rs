@@ -1,4 +1,4 @@
-//! What systemd gives and asks for: sockets that outlive a restart, signs of life, and little memory.
+//! systemd: sockets that outlive a restart, the watchdog, and low memory.
 
 use std::os::unix::net::UnixDatagram;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Health, metrics, and what the settings change.
+//! Health, metrics, and the effects of settings.
 
 use hyper::Method;
 

@@ -1,5 +1,5 @@
-//! What ships for several nodes: the example of them behind a balancer, and the unit of one of several on a machine. And a store that goes
-//! from files into a database.
+//! The example of several nodes behind a balancer, the unit of one of several on a machine, and the move of a store
+//! from files to a database.
 
 use std::collections::BTreeSet;
 use std::fs;

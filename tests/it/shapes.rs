@@ -1,5 +1,5 @@
-//! Twelve invented partners, each after another shape of those that exist, are declared by files alone (`tests/shapes`): their
-//! cases hold, come to the same over sockets, and what goes wrong ends in the right word.
+//! Twelve invented partners of known shapes, declared by files alone (`tests/shapes`): their cases hold, give the
+//! same over sockets, and each fault has the right word.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,4 @@
-//! What is shown as bytes: kept tables, what a client holds already, and compressed answers.
+//! Answers as bytes: kept tables, unchanged answers, and compression.
 
 use std::io::Read;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

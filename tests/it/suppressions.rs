@@ -1,4 +1,4 @@
-//! Suppression lists: who is on one is not asked about, whatever happens to the daemon, and nothing tells who is.
+//! Suppression lists: no partner is asked about a listed person, whatever happens, and nothing reveals who is listed.
 
 use std::path::Path;
 use std::process::Output;

@@ -1,4 +1,4 @@
-//! `offerd partners timing`: told from the stored rate tables, and from late answers that were watched for.
+//! `offerd partners timing`: from the stored rate tables, and from late answers.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Traces as a collector gets them: one a lead, with a span for each partner, and nothing of a person.
+//! Traces, as a collector gets them: one per lead, a span per partner, no personal data.
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! What a partner was sent and what it answered: kept where its file wants it, shown with persons masked or whole with a reason, and
-//! gone with the person, or after a time of its own.
+//! Transcripts of partner calls: kept where the partner file wants it, shown masked, or whole with a reason, and gone
+//! with the person or after their own time.
 
 use std::process::Output;
 

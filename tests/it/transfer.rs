@@ -1,4 +1,4 @@
-//! `offerd export` and `offerd import`: a store as plain lines of JSON, and the same answers of what is made of them.
+//! `offerd export` and `offerd import`: a store as lines of JSON, and the same answers from the import.
 
 use std::fs;
 use std::io::Write;

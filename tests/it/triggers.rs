@@ -1,4 +1,4 @@
-//! Trigger values of test leads: each way in which a partner can answer, at will.
+//! Trigger values of test leads, for each way in which a partner can answer.
 
 use hyper::Method;
 use serde_json::{Value, json};

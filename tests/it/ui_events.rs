@@ -1,4 +1,4 @@
-//! UI events: visits that begin, offers that are seen.
+//! UI events: session starts and offer displays.
 
 use hyper::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What a page looks up before there is a lead: universities and featured institutions.
+//! Look-ups of a page before a lead: universities and featured institutions.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The v1 edition: everything that it says differently, and that it tells the same facts.
+//! The v1 edition: its differences, and the same facts.
 
 use hyper::Method;
 use serde_json::{Value, json};

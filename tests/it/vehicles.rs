@@ -1,4 +1,4 @@
-//! Cars: looked up by year, make, model and trim, and named by a lead.
+//! Vehicles: look-ups by year, make, model and trim, and the vehicle of a lead.
 
 use hyper::Method;
 use serde_json::{Value, json};

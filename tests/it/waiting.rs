@@ -1,4 +1,4 @@
-//! Better than polling: waiting for a change, and streaming changes.
+//! Long polls and streams of changes to a rate table.
 
 use hyper::Method;
 

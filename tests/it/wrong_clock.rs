@@ -1,4 +1,4 @@
-//! A machine whose clock was, or is, wrong: what clients and operators see of it. What came in under another clock is put into the
+//! A wrong machine clock: its effects on clients and operators. Records from under another clock are put into the
 //! store of a daemon while it is stopped.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -83,13 +83,12 @@
 //! - Public ids ([`ids`]) reveal nothing: only the store maps an offer to its table ([`records::public_ids`]).
 //! - A test token sees only test records, a publishable one no personal data but prefills, each behind its
 //!   own token ([`model::Viewer`]).
-//! - A command calls the admin routes of a running daemon, or runs them itself over a stopped store
-//!   (`cli/admin_client.rs`); few commands ask which.
-//! - No global state but metrics and bounds on work at once, no expression engine on the hot path. `engine`
-//!   stores and compares only times of the store's clock, except that a partner's report may also be recent by
-//!   the machine's, and that late asks in memory have its time. `panic = "unwind"` in every profile.
-//! - `tests/it/architecture.rs` checks what manifests cannot: large import cycles, outside crates that only
-//!   one module may name, and where `engine` reads the machine's clock.
+//! - A command calls the admin routes of a running daemon, or runs them over a stopped store
+//!   (`cli/admin_client.rs`).
+//! - No global state but metrics and bounds on work at once, no expression engine on the hot path.
+//! - `engine` compares times of the store's clock, reports and late asks aside.
+//! - `tests/it/architecture.rs` checks what manifests cannot: large import cycles, crates that only one
+//!   module may name, and where `engine` reads the machine's clock. `panic = "unwind"` in every profile.
 //!
 //! # Where new things go
 //!
@@ -104,8 +103,7 @@
 //! - A part of a score: [`partners::ranking`], [`partners::catalog`], [`config`], `handbook/tuning.md`.
 //! - An endpoint: `http/{current,routes.rs}`, `handbook/client.md`, `tests/it/access.rs`; or [`admin`].
 //! - A projection of the feeds: a [`Projection`](records::projection::Projection), `daemon/started.rs`.
-//! - A kind of record: `store/trees.rs`; if about a person also [`persons`], [`transfer`],
-//!   `store/salvage/rescue.rs`, `handbook/privacy.md`.
+//! - A kind of record: `store/trees.rs`; about a person also [`persons`], [`transfer`], `store/salvage`.
 
 mod bootstrap;
 pub mod cli;

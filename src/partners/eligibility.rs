@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::facts::{Facts, Subject};
 use super::zipcode_prefixes::ZipcodePrefixes;
-use offerd_model::{AttributeKind, AttributeValue};
+use offerd_model::{AttributeKind, AttributeValue, Enumeration};
 
 /// One condition on one subject.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,6 +59,11 @@ pub struct EligibilityRule {
 
 /// Maximum number of alternatives that a rule may expand to; files with more are refused.
 pub const MAX_ALTERNATIVES: usize = 64;
+
+/// A bit for each value, by ordinal.
+pub(super) fn bits<E: Enumeration>(values: impl IntoIterator<Item = E>) -> u64 {
+    values.into_iter().fold(0, |bits, value| bits | 1 << value.ordinal())
+}
 
 pub(super) fn too_many(alternatives: usize) -> String {
     format!("expands to {alternatives} alternatives; at most {MAX_ALTERNATIVES} are allowed")

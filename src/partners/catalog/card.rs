@@ -1,7 +1,7 @@
 //! Credit cards, secured cards among them.
 
 use super::super::declared::{Firmness, Offer};
-use super::super::eligibility::{ConditionTest, EligibilityRule};
+use super::super::eligibility::{ConditionTest, EligibilityRule, bits};
 use super::super::facts::Facts;
 use super::super::identity::PartnerIdentity;
 use super::super::json_object::JsonObjectWriter;
@@ -31,7 +31,7 @@ pub(super) fn declared(offer: &Offer, check: &mut Checker) -> Option<CatalogCard
     check.given("card", offer.card.is_some());
     check.between("pre_select_from_score", offer.pre_select_from_score.map(f64::from), 300.0, 850.0);
     let details = check.card(offer.card.as_ref()?, &DECIDED)?;
-    let purposes = details.card_purposes.iter().flatten().fold(0, |all, one| all | 1 << one.ordinal());
+    let purposes = bits(details.card_purposes.iter().flatten().copied());
     let (pre_select_from_score, firmness) = (offer.pre_select_from_score, offer.firmness);
     Some(CatalogCard { details: Box::new(details), purposes, pre_select_from_score, firmness })
 }
@@ -47,8 +47,7 @@ impl CatalogCard {
         if self.details.max_annual_fee.or(self.details.min_annual_fee).is_some_and(|fee| fee.to_f64() > 0.0) {
             conditions.push(if_given("creditCardInformation.allowAnnualFee", ConditionTest::Flag(true)));
         }
-        let ratings = self.details.recommended_credit_ratings.iter().flatten();
-        let ratings = ratings.fold(0, |all, rating| all | 1 << rating.ordinal());
+        let ratings = bits(self.details.recommended_credit_ratings.iter().flatten().copied());
         conditions.extend((ratings != 0).then(|| rated_in(ratings)));
         EligibilityRule::always().and_all(&conditions)
     }
@@ -67,8 +66,7 @@ impl CatalogCard {
     pub(super) fn quote(&self, facts: &Facts, may_be_personal: bool) -> Quoted {
         let scores = self.pre_select_from_score.zip(facts.credit_score());
         let pre_selected = may_be_personal && scores.is_some_and(|(wanted, score)| score >= wanted);
-        let personal = may_be_personal && self.firmness != Firmness::Static;
-        let personal = personal && facts.rating().is_some() && knows_person(facts);
+        let personal = may_be_personal && facts.rating().is_some() && knows_person(facts);
         let terms = CardTerms {
             pre_qualified: personal && self.firmness == Firmness::PreQualified,
             pre_approved: personal && self.firmness == Firmness::PreApproved,
@@ -80,13 +78,12 @@ impl CatalogCard {
 
     /// Share of the requested purposes that the card covers; 1 when none are requested or the card has none.
     fn coverage(&self, facts: &Facts) -> f64 {
-        if self.purposes == 0 {
+        let asked = facts.lead.credit_card_information.iter().flat_map(|card| &card.card_purposes);
+        let asked = bits(asked.flatten().copied());
+        if asked == 0 || self.purposes == 0 {
             return 1.0;
         }
-        let asked = facts.lead.credit_card_information.iter().flat_map(|card| &card.card_purposes);
-        let asked = asked.flatten().fold(0_u64, |all, purpose| all | 1 << purpose.ordinal());
-        let wanted = f64::from(asked.count_ones());
-        if asked == 0 { 1.0 } else { f64::from((asked & self.purposes).count_ones()) / wanted }
+        f64::from((asked & self.purposes).count_ones()) / f64::from(asked.count_ones())
     }
 }
 

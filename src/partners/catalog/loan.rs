@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::declared::{Band, Firmness, Offer};
-use super::super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule};
+use super::super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule, bits};
 use super::super::facts::{Facts, Subject};
 use super::super::finance;
 use super::super::identity::PartnerIdentity;
@@ -85,7 +85,7 @@ impl Loan {
         conditions.extend(rated(&self.bands));
 
         let purpose = Subject::of("loanInformation.purpose");
-        let student = 1 << LoanPurpose::StudentLoan.ordinal() | 1 << LoanPurpose::StudentLoanRefi.ordinal();
+        let student = bits([LoanPurpose::StudentLoan, LoanPurpose::StudentLoanRefi]);
         let present = |path| EligibilityCondition::new(Subject::of(path), ConditionTest::Present);
         if self.sub_type == ProductSubType::StudentLoanRefinance {
             conditions.push(EligibilityCondition::new(purpose, ConditionTest::Category(student)));
@@ -183,6 +183,7 @@ impl Loan {
         let rate = hundredths(rate);
         let fee_rate = hundredths(fee_rate);
         let fee = amount * fee_rate / 100.0 + band.fee_fixed;
+        // Payments are shown for loans that are repaid monthly only.
         let (payment, total, apr) = match (self.unit, self.months()) {
             (TermUnit::Open, _) => (0.0, 0.0, rate),
             (_, Some(months)) => {
@@ -192,8 +193,7 @@ impl Loan {
             (_, None) => {
                 let days = self.term.unsigned_abs();
                 let interest = amount * rate / 100.0 * f64::from(days) / 365.0;
-                let total = hundredths(amount + interest);
-                (total, total, finance::single_payment_apr(amount - fee, interest + fee, days))
+                (0.0, 0.0, finance::single_payment_apr(amount - fee, interest + fee, days))
             }
         };
         let (total, apr) = (hundredths(total), hundredths(apr));

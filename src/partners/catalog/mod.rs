@@ -9,13 +9,17 @@ pub(super) mod loan;
 mod mortgage;
 mod savings;
 mod special;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use self::answered::base::{lacks, said_of_own};
 use super::declared::{self, Firmness, Offer};
-use super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule, MAX_ALTERNATIVES, too_many};
+use super::eligibility::{
+    ConditionTest, EligibilityCondition, EligibilityRule, MAX_ALTERNATIVES, bits, too_many,
+};
 use super::facts::{Facts, Subject};
 use super::identity::PartnerIdentity;
 use super::json_object::{JsonObjectWriter, Plain};
@@ -385,7 +389,7 @@ fn if_given(path: &'static str, test: ConditionTest) -> EligibilityCondition {
 const ALL_RATINGS: u64 = (1 << offerd_model::ProvidedCreditRating::ALL.len()) - 1;
 
 fn rating_bit(facts: &Facts) -> Option<u64> {
-    facts.rating().map(|rating| 1 << rating.ordinal())
+    facts.rating().map(|rating| bits([rating]))
 }
 
 /// Relative position of the lead's score within the band, 0 to 1: a better score gets a better rate.

@@ -1,7 +1,7 @@
 //! Mortgages: purchase and refinance.
 
 use super::super::declared::Offer;
-use super::super::eligibility::{ConditionTest, EligibilityRule};
+use super::super::eligibility::{ConditionTest, EligibilityRule, bits};
 use super::super::facts::Facts;
 use super::super::finance;
 use super::super::identity::PartnerIdentity;
@@ -56,7 +56,7 @@ impl Mortgage {
         let wanted = if self.sub_type == ProductSubType::Refinance { Refinance } else { Purchase };
         let (min, max) = self.amount;
         let mut conditions = vec![
-            if_given("mortgageInformation.mortgageType", ConditionTest::Category(1 << wanted.ordinal())),
+            if_given("mortgageInformation.mortgageType", ConditionTest::Category(bits([wanted]))),
             if_given("mortgageLoanAmount", ConditionTest::Range { min, max }),
         ];
         conditions.extend(rated(&self.bands));

@@ -13,7 +13,7 @@ use self::checker::PartnerFileChecker;
 use self::conditions::NO_ATTRIBUTE;
 use super::catalog::{CatalogOffer, CatalogSeat};
 use super::declared::{self, DeclaredPartner, Product};
-use super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule};
+use super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule, bits};
 use super::facts::Subject;
 use super::http::HttpSource;
 use super::identity::PartnerIdentity;
@@ -256,6 +256,6 @@ impl PartnerFileChecker<'_> {
 /// The condition that the lead asks for a product type. A lead that names none asks for all product types of
 /// the specification.
 fn asks_for(product_type: ProductType) -> EligibilityCondition {
-    let (subject, test) = (Subject::of("productTypes"), ConditionTest::AnyOf(1 << product_type.ordinal()));
+    let (subject, test) = (Subject::of("productTypes"), ConditionTest::AnyOf(bits([product_type])));
     EligibilityCondition { subject, test, or_missing: product_type.is_specified() }
 }

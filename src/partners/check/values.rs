@@ -7,6 +7,7 @@ use crate::base_url::{BASE_URL, LOGO, PICTURE, SAMPLES, absolute, url_fault};
 use crate::catalog::{A_FRACTION, TermsBand, is_fraction};
 use crate::check::checker::PartnerFileChecker;
 use crate::declared::{Band, FigureRange, Offer, Range};
+use crate::eligibility::bits;
 use offerd_base::config::shown_address;
 use offerd_model::{CreditCardOfferDetails, LifeInsuranceOfferDetails, ProductSubType, ProvidedCreditRating};
 
@@ -118,7 +119,7 @@ impl PartnerFileChecker<'_> {
         self.between("fee_fixed", band.fee_fixed, 0.0, own_amount.unwrap_or(amount).0.max(1.0) / 2.0);
         self.between("price_adjustment", band.price_adjustment, -10.0, 10.0);
         TermsBand {
-            ratings: ratings.iter().fold(0, |all, rating| all | 1 << rating.ordinal()),
+            ratings: bits(ratings.iter().copied()),
             amount: own_amount.unwrap_or(amount),
             loan_to_value: loan_to_value.unwrap_or((0.0, f64::INFINITY)),
             rate,

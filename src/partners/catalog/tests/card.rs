@@ -131,7 +131,8 @@ fn firmness(quote: Quote) -> (String, f64) {
     (super::joined(set, ", "), quote.score)
 }
 
-/// The score is the likelihood of approval: 95 % pre-approved, 80 % pre-qualified, 65 % pre-selected, else 50 %.
+/// The score is the likelihood of approval: 95 % pre-approved, 80 % pre-qualified, 65 % pre-selected, else
+/// 50 %.
 #[test]
 fn a_card_is_as_firm_as_its_partner_says_for_a_person_that_is_known() {
     let (qualified, approved) = ("firmness = \"pre_qualified\"", "firmness = \"pre_approved\"");

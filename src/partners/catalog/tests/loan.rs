@@ -305,7 +305,8 @@ fn a_payout_is_a_percentage_of_the_amount_that_is_priced() {
 #[test]
 fn a_loan_is_shown_as_it_is_declared_with_its_price() {
     let texts = "sub_type_disclaimer = \"Secured by a car.\"\nsponsored = true\nallow_prepayment = false\n\
-                 prepayment_fee = 25.5\nterms_text = \"Terms.\"\napr_description = \"APR.\"\namount_prefix = \"up to\"\n\
+                 prepayment_fee = 25.5\nterms_text = \"Terms.\"\napr_description = \"APR.\"\n\
+                 amount_prefix = \"up to\"\n\
                  term_description = \"Term.\"\nmonthly_payment_description = \"Monthly.\"\nterms = [36]";
     let as_declared = json!({
         "productType": "loan",

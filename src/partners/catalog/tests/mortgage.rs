@@ -61,8 +61,8 @@ fn in_words(quote: Quote) -> String {
     )
 }
 
-/// The payment is that of the ordinary annuity, `P·i / (1 - (1 + i)^-n)`. Closing costs are those of the offer
-/// and of the band, with points and fee in percent of the amount; the APR discounts the payments to the
+/// The payment is that of the ordinary annuity, `P·i / (1 - (1 + i)^-n)`. Closing costs are those of the
+/// offer and of the band, with points and fee in percent of the amount; the APR discounts the payments to the
 /// amount less these costs (Regulation Z, Appendix J, actuarial method).
 #[test]
 fn a_mortgage_costs_what_its_band_says_of_the_amount() {
@@ -116,20 +116,23 @@ fn a_better_score_gets_a_better_rate_of_the_band() {
     }
 }
 
+fn against(dollars: i32, property_value: i32) -> Value {
+    json!({"mortgageInformation": {"mortgageAmount": dollars, "propertyValue": property_value}})
+}
+
 /// The rate of the first band that fits, in percent.
 #[test]
 fn a_band_is_for_ratings_amounts_and_loans_to_value() {
     let bands = "{ rate = 6, loan_to_value = { max = 80 }, ratings = [\"excellent\"] }, \
                  { rate = 6.5, loan_to_value = { max = 80 } }, { rate = 7, amount = { max = 500000 } }";
-    let of_value = |dollars: i32, value: i32| json!({"mortgageInformation": {"mortgageAmount": dollars, "propertyValue": value}});
     for (lead, rate) in [
         (json!({}), Some(6.0)),
         (rated("excellent"), Some(6.0)),
         (rated("good"), Some(6.5)),
-        (both(&rated("good"), &of_value(400_000, 500_000)), Some(6.5)),
-        (both(&rated("good"), &of_value(400_001, 500_000)), Some(7.0)),
-        (of_value(500_000, 500_000), Some(7.0)),
-        (of_value(500_001, 500_000), None),
+        (both(&rated("good"), &against(400_000, 500_000)), Some(6.5)),
+        (both(&rated("good"), &against(400_001, 500_000)), Some(7.0)),
+        (against(500_000, 500_000), Some(7.0)),
+        (against(500_001, 500_000), None),
     ] {
         let quote = quote(&mortgage(bands), &lead, true).map(|quote| quote.terms);
         let found = quote.map(|terms| {
@@ -238,8 +241,8 @@ proptest! {
             terms
         };
         let (better, worse) = (priced(one.max(other)), priced(one.min(other)));
-        prop_assert!(f64::from(rate) <= better.interest_rate && worse.interest_rate <= f64::from(rate + above));
-        prop_assert!(better.interest_rate <= worse.interest_rate);
+        let rates = [f64::from(rate), better.interest_rate, worse.interest_rate, f64::from(rate + above)];
+        prop_assert!(rates.is_sorted(), "{rates:?}");
         prop_assert!(better.monthly_payment <= worse.monthly_payment);
         prop_assert!(better.apr >= better.interest_rate && better.apr <= worse.apr);
         let paid = f64::from(costs) + f64::from(fee) * f64::from(dollars) / 100.0;

@@ -89,7 +89,8 @@ fn an_account_is_shown_as_it_is_declared_with_what_it_earns() {
                 consumer_rating = 91\nintroductory_period_months = 3\nintroductory_rate = 5.5\n\
                 minimum_deposit_with_fees = 1500.5\nmonthly_fee = 12.5\ncheck_writing = false\n\
                 federal_insurance_type = \"fdic\"\ncd_term_length = 12\ncd_term_unit = \"month\"\n\
-                incentive_details = [{ amount = 150, unit = \"usd\", display = \"$150\", type = \"cash_back\" }]\n\
+                incentive_details = [{ amount = 150, unit = \"usd\", display = \"$150\", \
+                type = \"cash_back\" }]\n\
                 impression_tracking_pixel_urls = [\"https://lender.example/pixel\"]";
     let expected = json!({
         "partner": "lender",

@@ -84,10 +84,13 @@ pub(super) async fn unpause(app: &AdminState, what: &Pausable, actor: &AuditActo
 /// the product types whose breaker was not closed.
 pub(super) async fn reprobe(app: &AdminState, what: &Pausable, by: &AuditActor) -> Result<Vec<ProductType>> {
     in_book(app, what)?;
-    let (partner, product_type) = named(what);
-    let note = note!("partner.probe", partner, product_type, "breaker of a partner probed").about(told(what));
-    app.note(by, note).await?;
-    Ok(pausing::probe(&app.engine, what))
+    let probed = pausing::probe(&app.engine, what);
+    if !probed.is_empty() {
+        let (partner, product_type) = named(what);
+        let note = note!("partner.probe", partner, product_type, "breaker of a partner probed");
+        app.note(by, note.about(told(what))).await?;
+    }
+    Ok(probed)
 }
 
 fn in_book(app: &AdminState, what: &Pausable) -> Result<()> {

@@ -285,8 +285,11 @@ impl EndpointInner {
 
 impl Drop for EndpointInner {
     fn drop(&mut self) {
-        if let Some(of) = &self.breaker {
-            self.pool.group().leave(of.breaker.lock().ejected_since.is_some());
+        let Some(of) = &self.breaker else { return };
+        let is_ejected = of.breaker.lock().ejected_since.is_some();
+        self.pool.group().leave(is_ejected);
+        if is_ejected {
+            self.figures.breaker(BreakerState::Closed);
         }
     }
 }

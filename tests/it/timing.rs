@@ -83,7 +83,7 @@ async fn an_answer_that_comes_too_late_tells_what_a_longer_timeout_would_win() {
     let table = daemon.submit_blocking(sample("personal_loan")).await.json();
     assert_eq!(table["loanOffers"], json!([]));
     told.notify_one();
-    let watched = "offerd_wire_late_seconds_count{pool=\"far\",endpoint=\"loan\"} 1";
+    let watched = "offerd_wire_late_seconds_count{pool=\"far\",endpoint=\"loan_test\"} 1";
     while !daemon.metrics().await.contains(watched) {}
     let command = ["partners", "timing", "far", "--json"];
     // It is read aside, once it is there.

@@ -70,6 +70,14 @@ impl DaemonReport {
             differing.insert(0, "partner files".to_owned());
         }
         match differing.as_slice() {
+            [] if book.is_none() => {
+                vec![
+                    LOADED.wrong(
+                        "the partner files have faults: the daemon runs with earlier ones",
+                        &self.to_load,
+                    ),
+                ]
+            }
             [] => vec![LOADED.good("the daemon has loaded the files as they are")],
             differing => vec![LOADED.wrong(
                 format!("they differ from those that the daemon has loaded: {}", differing.join(", ")),
@@ -197,5 +205,9 @@ mod tests {
         let found = report.findings(&settings, Some(&book)).pop().unwrap().found;
         assert!(found.ends_with("loaded: partner files, settings in `[limits]`"), "{found}");
         assert_eq!(words(&DaemonReport::default()), []);
+
+        let report = DaemonReport { nodes: node(&NodeStatus::of(&settings)), ..DaemonReport::default() };
+        let found = report.findings(&settings, None).pop().unwrap();
+        assert_eq!((found.check, found.state), ("loaded files", wrong), "files with faults cannot be loaded");
     }
 }

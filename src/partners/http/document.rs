@@ -343,13 +343,20 @@ fn element(
     let is_leaf = table.is_empty();
     let nil = is_leaf && text.is_empty() && is_nil(node.attribute((SCHEMA_INSTANCE, "nil")));
     let is_text = nil || is_leaf && !text.is_empty();
+    let mut several = BTreeMap::<String, Vec<Mapped>>::new();
     for attribute in node.attributes() {
         let name = format!("@{}", attribute.name());
         let is_of_schema = attribute.namespace() == Some(SCHEMA_INSTANCE);
         if !(is_text || is_of_schema) || named(&name) {
-            table.insert(name, attribute.value().into());
+            let value = attribute.value().into();
+            match table.get_mut(&name) {
+                Some(first) => several.entry(name).or_insert_with(|| vec![mem::take(first)]).push(value),
+                None => drop(table.insert(name, value)),
+            }
         }
     }
+    // Of one name in several namespaces.
+    table.extend(several.into_iter().map(|(name, list)| (name, list.into())));
     if table.is_empty() {
         return Some(text.into());
     }
@@ -403,6 +410,8 @@ mod tests {
             "Empty": "",
         });
         assert_eq!(value("text/xml; charset=utf-8", body), expected);
+        let twice = "<r xmlns:a=\"urn:a\" xmlns:b=\"urn:b\" a:months=\"36\" b:months=\"24\"/>";
+        assert_eq!(value("text/xml", twice), json!({"@months": ["36", "24"]}), "neither is the meant one");
     }
 
     #[test]

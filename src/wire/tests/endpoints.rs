@@ -177,6 +177,24 @@ async fn an_endpoint_without_a_breaker_refuses_nothing_and_takes_no_place_in_the
 }
 
 #[tokio::test]
+async fn the_open_breaker_of_an_endpoint_that_ends_is_no_longer_shown() {
+    let metrics = offerd_base::telemetry::recorder::install();
+    let shown = || {
+        let text = metrics.figures().text();
+        let mut lines = text.lines().filter(|line| line.starts_with("offerd_wire_breaker_state"));
+        lines
+            .find(|line| line.contains("\"removed\""))
+            .map(|line| line.rsplit(' ').next().unwrap().to_owned())
+    };
+    let rules = EndpointRules { breaker: Some(BREAKER), ..once() };
+    let endpoint = wire(50, false).pool("removed", near()).unwrap().endpoint("loan", rules);
+    assert_eq!(eject(&endpoint), BreakerState::Open);
+    assert_eq!(shown().as_deref(), Some("2"));
+    drop(endpoint);
+    assert_eq!(shown().as_deref(), Some("0"));
+}
+
+#[tokio::test]
 async fn an_open_breaker_says_when_it_asks_again_and_what_failed_last() {
     let server = Server::run(|mut stream, _| async move {
         request(&mut stream).await.unwrap();

@@ -82,12 +82,14 @@ impl Element {
         let nil = self.attributes.get(&("xsi:", "nil")).is_some_and(|nil| nil == "true" || nil == "1");
         let nil = nil && is_leaf && text.is_empty();
         let is_table = !nil && (!is_leaf || text.is_empty());
+        let mut attributes: BTreeMap<String, Vec<Value>> = BTreeMap::new();
         for ((prefix, name), value) in &self.attributes {
             let name = format!("@{name}");
             if named.contains(&*name) || is_table && *prefix != "xsi:" {
-                table.insert(name, value.clone().into());
+                attributes.entry(name).or_default().push(value.clone().into());
             }
         }
+        table.extend(attributes.iter().map(|(name, values)| one_or_more((name.as_str(), values.clone()))));
         if table.is_empty() {
             return text.into();
         }

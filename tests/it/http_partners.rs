@@ -448,6 +448,10 @@ async fn an_operator_lets_a_call_through_an_open_breaker() {
         let (code, told) = probe(key);
         assert!(code != Some(0) && told.contains(wanted), "{told}");
     }
+    let (_, stopped) = daemon.terminate();
+    let refused = stopped.plan.command(&["partners", "probe", "far"]).output().unwrap();
+    let refused = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.contains("no daemon runs on this store"), "{refused}");
 }
 
 #[tokio::test]

@@ -112,13 +112,7 @@ pub async fn run(config: Option<&Path>, command: PartnersCommand) -> Result<(), 
             }
         }
         PartnersCommand::Probe { partner, product: product_type } => {
-            let what = Pausable { partner, product_type };
-            let probed: Vec<ProductType> = admin().await?.post("/partners/probe", &what).await?;
-            if probed.is_empty() {
-                return Err(format!("no breaker of {} is open: every call passes", name(&what)).into());
-            }
-            let products: Vec<&str> = probed.iter().map(|product| product.as_str()).collect();
-            tell!("{} is asked again with the next lead for {}", what.partner, products.join(", "));
+            probe(&admin().await?, &Pausable { partner, product_type }).await?;
         }
         PartnersCommand::Try(arguments) => {
             let loaded = daemon::load(config)?;
@@ -126,6 +120,19 @@ pub async fn run(config: Option<&Path>, command: PartnersCommand) -> Result<(), 
         }
         PartnersCommand::Cases(arguments) => cases::run(&daemon::load(config)?.book, &arguments)?,
     }
+    Ok(())
+}
+
+async fn probe(admin: &AdminClient, what: &Pausable) -> Result<(), String> {
+    if admin.is_stopped() {
+        return Err("no daemon runs on this store, and only a running one has breakers".into());
+    }
+    let probed: Vec<ProductType> = admin.post("/partners/probe", what).await?;
+    if probed.is_empty() {
+        return Err(format!("no breaker of {} is open: every call passes", name(what)));
+    }
+    let products: Vec<&str> = probed.iter().map(|product| product.as_str()).collect();
+    tell!("{} is asked again with the next lead for {}", what.partner, products.join(", "));
     Ok(())
 }
 

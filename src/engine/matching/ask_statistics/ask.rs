@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::rate_table::outcome::Outcome;
+use crate::rate_table::outcome::{AskFailure, Outcome};
 use offerd_base::partner_health::EndingKind;
 
 /// An ended ask, in eight bytes.
@@ -17,10 +17,11 @@ pub struct EndedAsk {
 }
 
 impl EndedAsk {
-    /// An ask that ended with an outcome in time; `None` when the seat was not asked.
+    /// An ask that ended with an outcome in time; `None` when the seat was not asked, or when a restart hides
+    /// how it answered.
     pub fn in_time(outcome: &Outcome, elapsed: Duration, test: bool) -> Option<Self> {
-        let asked = outcome.was_asked();
-        asked.then(|| Self { elapsed_us: micros(elapsed), end: Some(outcome.ending()), test })
+        let is_known = outcome.was_asked() && *outcome != Outcome::Failed(AskFailure::Unsure);
+        is_known.then(|| Self { elapsed_us: micros(elapsed), end: Some(outcome.ending()), test })
     }
 
     pub(super) fn live_ending(self) -> Option<EndingKind> {

@@ -231,6 +231,14 @@ fn a_full_timeout_says_why_and_asks_cut_at_another_one_are_forgotten() {
     assert_eq!(told(&asks, 200, 10), (3.0, String::new()));
 }
 
+/// Not the partner ended these, but the daemon.
+#[test]
+fn an_ask_whose_answer_a_restart_hides_is_no_failure_of_its_partner() {
+    let ended = |failure| EndedAsk::in_time(&Outcome::Failed(failure), Duration::from_secs(1), false);
+    assert_eq!(ended(AskFailure::Unsure), None);
+    assert!(ended(AskFailure::Refused).is_some_and(|ask| ask.end == Some(EndingKind::Failed)));
+}
+
 proptest! {
     #[test]
     fn a_timeout_only_ever_shortens_and_never_below_the_floor(

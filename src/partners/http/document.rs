@@ -297,6 +297,10 @@ fn no_xml(error: &Error, text: &str, is_html: bool) -> String {
         return "is not XML but a text, whatever its `Content-Type` says".to_owned();
     }
     let place = format!("line {}, column {}", error.pos().row, error.pos().col);
+    let begins_number = || {
+        let mut line = text.lines().nth(error.pos().row as usize - 1).unwrap_or_default().chars();
+        line.by_ref().nth(error.pos().col as usize - 1) == Some('&') && line.next() == Some('#')
+    };
     let ends_in_tag = || text.rfind('<').is_some_and(|last| !text[last..].contains('>'));
     match error {
         Error::NodesLimitReached => TOO_MANY.to_owned(),
@@ -310,6 +314,9 @@ fn no_xml(error: &Error, text: &str, is_html: bool) -> String {
         }
         Error::UnclosedRootNode | Error::UnexpectedEndOfStream => CUT_OFF.to_owned(),
         _ if ends_in_tag() => CUT_OFF.to_owned(),
+        Error::MalformedEntityReference(_) if begins_number() => format!(
+            "has a reference such as `&#0;` at {place} to a character that XML forbids: the partner must leave it out"
+        ),
         Error::MalformedEntityReference(_) => {
             format!("has an `&` at {place} that begins no entity: the partner must write it as `&amp;`")
         }

@@ -302,6 +302,7 @@ fn of_bodies() -> Vec<Case> {
         case("XML that ends early", xml_answer(&xml(rate)[..90]), "is cut off: its XML ends before"),
         case("XML that ends within a tag", xml_answer("<r><offers"), "is cut off: its XML ends before"),
         case("an entity of HTML", xml_answer("<r>a&nbsp;b</r>"), "has an entity at line 1, column 5 that XML does not define"),
+        case("a character that XML forbids", xml_answer("<r>a&#0;</r>"), "`&#0;` at line 1, column 5 to a character"),
         case("a bare ampersand", xml_answer("<r>Smith & Sons</r>"), "has an `&` at line 1, column 10 that begins no entity"),
         case("tags that cross", xml_answer("<r><a></r></a>"), "is not well-formed XML: see line 1"),
     ]

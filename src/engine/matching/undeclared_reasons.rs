@@ -19,20 +19,26 @@ const OTHERS: &str = "(others)";
 /// The label of words that also occur in the lead, or are secrets of ours.
 pub const UNNAMED: &str = "(a text)";
 
-/// Whether a word is part of a lead's personal data.
+/// Whether a word is part of a lead's personal data, or holds one of its texts: the name of a mailbox or a
+/// client tag, too.
 pub fn is_of(lead: &Lead, word: &str) -> bool {
     let bare = |text: &str| -> String {
         text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
     };
     let word = bare(word);
+    let holds = |text: &str, least: usize| text.len() >= least && word.contains(text);
     let masked = Attribute::all().iter().filter(|attribute| attribute.is_masked());
-    masked.filter_map(|attribute| attribute.read(lead)).any(|value| match value {
+    let is_of_attribute = masked.filter_map(|attribute| attribute.read(lead)).any(|value| match value {
         AttributeValue::Text(text) => {
-            let text = bare(text);
-            (text.len() > 2 && word.contains(&text)) || (word.len() > 2 && text.contains(&word))
+            let (mailbox, text) = (text.split_once('@').map(|(name, _)| bare(name)), bare(text));
+            holds(&text, 3)
+                || mailbox.is_some_and(|name| holds(&name, 4))
+                || (word.len() > 2 && text.contains(&word))
         }
         _ => false,
-    })
+    });
+    let mut tags = lead.client_tags.iter().flat_map(|tags| tags.pairs());
+    is_of_attribute || tags.any(|(_, tag)| holds(&bare(tag), 6))
 }
 
 /// Says that a partner declines for a reason that its file does not know.
@@ -91,5 +97,29 @@ impl UndeclaredReasons {
         let mut counted: Vec<_> = counted.collect();
         counted.sort_by_key(|word| std::cmp::Reverse(word.count));
         counted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_holds_a_text_of_the_lead_is_of_it() {
+        let lead = br#"{"personalInformation": {"email": "q.zappa@example.com", "lastName": "Doe"},
+            "clientTags": {"gclid": ["Xy12abcQ"], "campaign": ["low"]}}"#;
+        let lead = Lead::read(lead).unwrap();
+        for (word, is_its) in [
+            ("q.zappa@example.com", true),
+            ("SOLD_q.zappa", true),
+            ("example.com", true),
+            ("DENIED_DOE", true),
+            ("Xy12abcQ", true),
+            ("id xy12-abcq", true),
+            ("LOW_SCORE", false),
+            ("MOON", false),
+        ] {
+            assert_eq!(is_of(&lead, word), is_its, "{word}");
+        }
     }
 }

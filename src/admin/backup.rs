@@ -24,7 +24,7 @@ pub(super) async fn backup(context: Context) -> Result<Reply> {
         error => our_fault("a backup could not start")(error),
     })?;
     context.app.note_if_can(&by(&context), note!("backup")).await;
-    told("backup.begin", &who, "backup of the whole store begun");
+    log_action("backup.begin", &who, "backup of the whole store begun");
     let under_way = (backup, Steps::new(context.app.yields_to_leads), who, context.app);
     let pieces = stream::unfold(Some(under_way), |under_way| async { go_on(under_way?).await });
     Ok(Reply::stream("application/octet-stream", pieces))
@@ -37,7 +37,7 @@ async fn go_on(
     match stepped.map_err(io::Error::other).and_then(|stepped| stepped.map_err(io::Error::other)) {
         Ok((Some(piece), backup)) => Some((Ok(Bytes::from(piece)), Some((backup, steps, who, app)))),
         Ok((None, backup)) => {
-            told("backup.take", &who, "backup of the whole store taken");
+            log_action("backup.take", &who, "backup of the whole store taken");
             if let Err(failure) = alerts::note_backup(&app.store, &who, backup.missed()).await {
                 error!(%failure, "a backup could not be recorded");
             }
@@ -51,6 +51,6 @@ async fn go_on(
 }
 
 /// Logs who took or made a whole store.
-pub fn told(action: &'static str, who: &str, what: &'static str) {
+pub fn log_action(action: &'static str, who: &str, what: &'static str) {
     audit_by!(who, action, "{what}");
 }

@@ -12,7 +12,7 @@ pub(super) async fn list(context: Context) -> Result<Reply> {
 }
 
 pub(super) async fn nodes(app: &Arc<AdminState>) -> Result<NodeList> {
-    let read = |app: &AdminState| NodeList::of(&app.store, &app.settings(), || told(app));
+    let read = |app: &AdminState| NodeList::of(&app.store, &app.settings(), || own_status(app));
     app.reading("nodes could not be listed", read).await?.map_err(|failure| {
         error!(%failure, "nodes could not be listed");
         unavailable(format!("The nodes could not be listed: {failure}"))
@@ -24,11 +24,11 @@ pub(super) async fn tell(app: Arc<AdminState>) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        app.store.tell_nodes(told(&app).text());
+        app.store.tell_nodes(own_status(&app).text());
     }
 }
 
-pub(super) fn told(app: &AdminState) -> NodeStatus {
+pub(super) fn own_status(app: &AdminState) -> NodeStatus {
     let told = NodeStatus {
         api: app.run_file.api.clone(),
         leads_per_second: app.console.leads_per_second().unwrap_or(0.0),

@@ -18,7 +18,7 @@ pub(super) use super::progress::StepProgressBar;
 pub(super) use super::trouble::CommandError;
 pub(super) use super::{files, page, progress, values};
 pub(super) use crate::daemon;
-pub(super) use offerd_admin::backup::told;
+pub(super) use offerd_admin::backup::log_action;
 pub(super) use offerd_base::config::{Settings, StoreSettings};
 pub(super) use offerd_base::declaration::Fault;
 pub(super) use offerd_base::regular_file;

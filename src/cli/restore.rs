@@ -94,7 +94,7 @@ fn restore(
     let placed = settings.store.suppression_key_file.as_deref();
     let has_key = [into, &settings.store.path].iter().any(|at| suppression_key_file(placed, at).exists());
     let (summary, report, doubt) = restore.finish_to_use(has_key).map_err(why)?;
-    told("backup.restore", &operator(), "store restored from a backup");
+    log_action("backup.restore", &operator(), "store restored from a backup");
     for record in &report.broken {
         tell!("offerd: {record}, as it was when the backup was taken");
     }

@@ -182,7 +182,7 @@ async fn salvaged(settings: &Settings, into: &Path, backup: Option<&Path>) -> Re
     let made = salvage(&options, into, file, &operator(), &mut |step| bar.step(step));
     drop(bar);
     let salvaged = made.map_err(|error| why(&error, into, backup))?;
-    told("store.salvage", &operator(), "store salvaged from the readable rest");
+    log_action("store.salvage", &operator(), "store salvaged from the readable rest");
     Ok(salvaged)
 }
 

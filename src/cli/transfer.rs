@@ -51,7 +51,7 @@ pub async fn export(config: Option<&Path>, arguments: &ExportArguments) -> Resul
         let left_out = "; sealed data was left out: use --personal-data to include it";
         let left_out = if arguments.personal_data { "" } else { left_out };
         let action = if arguments.personal_data { "store.export.personal_data" } else { "store.export" };
-        told(action, &operator(), "store exported");
+        log_action(action, &operator(), "store exported");
         let message = format!("{records} records exported{left_out}");
         match damage_of(&broken, damages) {
             None => Ok(message),
@@ -102,7 +102,7 @@ pub async fn import(config: Option<&Path>, file: &Path) -> Result<(), CommandErr
             (_, None) => {}
         }
         let records = moved?;
-        told("store.import", &operator(), "export imported into a new store");
+        log_action("store.import", &operator(), "export imported into a new store");
         Ok(format!("{records} records imported"))
     })
     .await

@@ -61,7 +61,7 @@ pub(super) fn checks(app: &AdminState, first: &MetricsReading, last: &MetricsRea
 fn nodes(app: &AdminState) -> Option<Judged> {
     let settings = app.settings();
     settings.store.database()?;
-    Some(match NodeList::of(&app.store, &settings, || crate::nodes::told(app)) {
+    Some(match NodeList::of(&app.store, &settings, || crate::nodes::own_status(app)) {
         Ok(nodes) if !nodes.warnings.is_empty() => ("warn", "check warnings", nodes.warnings.join(". ")),
         Ok(_) => ("good", "in agreement", format!("{} alive", app.store.known_alive())),
         Err(error) => ("bad", "unknown", error.to_string()),

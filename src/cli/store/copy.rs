@@ -42,7 +42,7 @@ pub(super) fn run(settings: &Settings, arguments: &StoreCopyArguments) -> Result
     let made = copy(&options, &database, direction, &mut |step| bar.step(step));
     drop(bar);
     let copied = made.map_err(|error| error.to_string())?;
-    told("store.copy", &operator(), "store copied to another kind of store");
+    log_action("store.copy", &operator(), "store copied to another kind of store");
     page::show(&json_of(&copied), arguments.json, || print(&copied))?;
     match fault(&copied.compared) {
         None => Ok(()),

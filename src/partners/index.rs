@@ -249,7 +249,7 @@ impl NamedValue {
         match self {
             Self::Text(text) => AttributeValue::Text(text),
             Self::Uuid(uuid) => AttributeValue::Uuid(*uuid),
-            Self::Member(bit) => AttributeValue::Set(1 << bit),
+            Self::Member(_) => unreachable!("a column of members has no cell for one value"),
         }
     }
 }

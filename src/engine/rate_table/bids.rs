@@ -73,6 +73,21 @@ mod tests {
         assert_eq!([5.0, 4.99, 4.999_999, 0.1].map(price), ["$5.00", "$4.99", "$4.999999", "$0.10"]);
     }
 
+    #[test]
+    fn a_bid_reads_as_its_price_and_zero_as_none() {
+        assert_eq!([0.0, 5.0].map(in_words), ["its bid, without a price,", "its bid of $5.00"]);
+    }
+
+    #[test]
+    fn equal_bids_are_in_the_order_of_seats_and_withdrawn_ones_do_not_count() {
+        let mut bids = Bids::default();
+        [(2, 7.0), (1, 5.0), (0, 5.0)].into_iter().for_each(|(seat, dollars)| bids.add(seat, dollars));
+        assert_eq!(bids.place(1), Some(BidRank { higher: 1, equal: 1 }));
+        assert_eq!(bids.place(0), Some(BidRank { higher: 1, equal: 0 }));
+        bids.withdraw(2);
+        assert_eq!((bids.place(1), bids.place(2)), (Some(BidRank { higher: 0, equal: 1 }), None));
+    }
+
     proptest! {
         #[test]
         fn each_has_a_place_of_its_own_and_the_higher_bid_the_better_one(dollars in proptest::collection::vec(0_u8..5, 1..12)) {

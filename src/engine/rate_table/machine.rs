@@ -378,21 +378,11 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
-    use std::sync::Arc;
 
     use proptest::prelude::*;
 
+    use super::super::tests::{Kind, empty};
     use super::*;
-    use crate::partner_files::partner;
-    use crate::rate_table::record::TableHeader;
-    use offerd_partners::{Book, Fingerprint, SeatTemplate};
-
-    #[derive(Debug, Clone, Copy, PartialEq)]
-    enum Kind {
-        Catalog,
-        Remote,
-        SecondLook,
-    }
 
     /// A table driven by hand: each effect succeeds or fails as drawn.
     struct World {
@@ -403,41 +393,6 @@ mod tests {
         on_disk: Vec<SeatAnswer>,
         settled: usize,
         writes: usize,
-    }
-
-    fn seats(kinds: &[Kind]) -> Vec<Arc<SeatTemplate>> {
-        let files = kinds.iter().enumerate().map(|(nth, kind)| {
-            let lender = partner(&format!("lender{nth}"));
-            let lender =
-                if *kind == Kind::SecondLook { lender.second_look(1.0, "") } else { lender.loan("") };
-            (format!("lender{nth}.toml").into(), lender.text())
-        });
-        let book = Book::from_texts(files).expect("the partners of a test are good");
-        let known = |nth: usize| {
-            let key = format!("lender{nth}");
-            let seat = book.seats().iter().find(|seat| seat.identity.key == key);
-            Arc::clone(&seat.expect("each file has a seat").known_as)
-        };
-        (0..kinds.len()).map(known).collect()
-    }
-
-    fn empty(kinds: &[Kind]) -> Table {
-        let seats = seats(kinds);
-        let head = TableHeader {
-            uuid: uuid::Uuid::from_u128(1),
-            lead: uuid::Uuid::from_u128(2),
-            company: uuid::Uuid::from_u128(3),
-            test: false,
-            loan_amount: None,
-            wants_loans: true,
-            created_at: 0,
-            deadline: 15_000,
-            seats: vec![Fingerprint([0; 16]); seats.len()],
-            book: Fingerprint([0; 16]),
-            treatments: Vec::new(),
-            not_seated: Vec::new(),
-        };
-        Table::new(Arc::new(head), seats)
     }
 
     impl World {

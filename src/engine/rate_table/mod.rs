@@ -15,5 +15,7 @@ pub mod reason;
 pub mod record;
 pub mod seating;
 pub mod table;
+#[cfg(test)]
+mod tests;
 pub mod transcript;
 pub mod treatment;

@@ -338,9 +338,6 @@ fn broken(cause: impl std::fmt::Display + 'static) -> RecordUnavailable {
 mod tests {
     use super::*;
     use crate::rate_table::outcome::Outcome;
-    use offerd_partners::quote::SavingsTerms;
-    use offerd_partners::ranking::{ConversionFrom, ObservedClicks, Parts, Ranked, Ranking, Weights};
-    use offerd_partners::{Fingerprint, Quote, QuoteTerms, Template};
     use offerd_store::codec;
 
     /// No trailing field may be missing, and no bytes may follow.
@@ -352,35 +349,5 @@ mod tests {
         assert!(codec::decode::<AnswerRecord>(&[&bytes[..], &[0]].concat()).is_err());
         assert!(codec::decode::<Vec<SeatAnswer>>(&bytes).is_err());
         assert!(codec::decode::<AnswerRecord>(&codec::encode(&vec![answer])).is_err());
-    }
-
-    #[test]
-    fn an_offer_is_read_with_until_when_it_stands_with_its_own_words_and_with_why_it_has_its_score() {
-        let weights = Weights { interest: 1.0, conversion: 1.0, payout: 1.0, consumer_rating: 0.0 };
-        let by = Arc::new(Ranking { name: "by_value".to_owned(), weights, unrated: 50.0, learnt_at: 7 });
-        let parts = Parts { interest: 0.5, conversion: 0.1, payout: 30.0, consumer_rating: 0.5 };
-        let seen = ObservedClicks { clicks: 20.0, conversions: 2.0 };
-        let ranked = Ranked { by, parts, from: ConversionFrom::Offer, seen };
-        let own = Arc::new(Template::whole(&["words"]));
-        let quote = |expires_at| Quote {
-            text: Fingerprint([7; 16]),
-            score: 1.5,
-            terms: QuoteTerms::Savings(SavingsTerms { rate: 4.0, annual_percent_yield: 4.1 }),
-            landing_url: None,
-            expires_at,
-            own: expires_at.map(|_| Arc::clone(&own)),
-            doubt: None,
-            ranked: expires_at.map(|_| Box::new(ranked.clone())),
-        };
-        let answer = |seat, outcome| SeatAnswer { seat, at: 5, outcome, cause: None };
-        let answers = vec![
-            answer(0, Outcome::TimedOut),
-            answer(1, Outcome::Offers(vec![quote(None), quote(Some(9)), quote(Some(-9))])),
-        ];
-        let stored = codec::encode(&AnswerRecord::new(answers.clone(), vec![None, None]));
-        let read = codec::decode::<AnswerRecord>(&stored).unwrap().with_complete_offers();
-        assert_eq!(read.answers, answers);
-        assert_eq!((read.texts.len(), &read.texts[0].offers), (1, &vec![1, 2]), "equal words are kept once");
-        assert_eq!((read.rankings.len(), read.rankings[0].offers.len()), (1, 2), "and so is the ranking");
     }
 }

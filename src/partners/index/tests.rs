@@ -186,3 +186,55 @@ proptest! {
         }
     }
 }
+
+fn at_least(min: f64) -> EligibilityCondition {
+    let amount = Subject::of("loanInformation.loanAmount");
+    EligibilityCondition::new(amount, ConditionTest::Range { min, max: f64::INFINITY })
+}
+
+fn with_a_purpose_of(set: u64) -> EligibilityCondition {
+    EligibilityCondition::new(Subject::of("creditCardInformation.cardPurposes"), ConditionTest::AnyOf(set))
+}
+
+#[test]
+fn every_column_narrows_rows_that_repeat_in_each_word() {
+    let state =
+        EligibilityCondition::new(Subject::of("personalInformation.state"), ConditionTest::Category(1));
+    let rows = vec![vec![state, at_least(500.0)]; BLOCK];
+    let state = offerd_model::State::WIRE[0];
+    let lead = json!({ "personalInformation": { "state": state }, "loanInformation": { "loanAmount": 0 } });
+    agree(&rows, &Lead::read(lead.to_string().as_bytes()).unwrap());
+}
+
+#[test]
+fn a_column_of_too_many_bounds_gets_cells_at_even_distances() {
+    let index = |bounds: usize| {
+        let rows: Vec<_> = (0..bounds).map(|nth| vec![at_least(nth as f64)]).collect();
+        EligibilityIndex::build(&rows)
+    };
+    assert!(!index(MAX_CELLS - 1).has_doubts, "each bound has a cell");
+    assert!(index(MAX_CELLS).has_doubts);
+    let ColumnCells::Stretches { bounds, .. } = &index(8 * MAX_CELLS).columns[0].cells else { panic!() };
+    assert_eq!(*bounds, (1..MAX_CELLS).map(|nth| (8 * nth) as f64).collect::<Vec<_>>());
+}
+
+#[test]
+fn only_a_second_set_of_required_members_is_in_doubt() {
+    let doubts = |row: Vec<EligibilityCondition>| EligibilityIndex::build(&[row]).doubts[0].clone();
+    assert_eq!(doubts(vec![with_a_purpose_of(0b11)]), []);
+    assert_eq!(doubts(vec![with_a_purpose_of(0b11), with_a_purpose_of(0b100)]), [with_a_purpose_of(0b100)]);
+}
+
+/// The mean of each kind of column: 11 rows of 2 flags; 5 rows of any other lender; 5 rows of any card
+/// purpose, and one for each of 2 purposes.
+#[test]
+fn the_most_selective_column_goes_first() {
+    let fcra =
+        EligibilityCondition::new(Subject::of("legalInformation.consentsToFcra"), ConditionTest::Flag(true));
+    let lender = ConditionTest::Text(vec![lender(0).to_lowercase()]);
+    let lender = EligibilityCondition::new(Subject::of("mortgageInformation.lenderName"), lender);
+    let mut rows = vec![vec![with_a_purpose_of(0b11)], vec![fcra], vec![lender]];
+    rows.resize(6, Vec::new());
+    let index = EligibilityIndex::build(&rows);
+    assert_eq!(index.columns.iter().map(IndexColumn::density).collect::<Vec<_>>(), [5, 5, 6]);
+}

@@ -246,8 +246,7 @@ impl Machine {
             }
             TableEvent::Written => self.written(),
             TableEvent::PutOff => {
-                if let Some(TableWrite { record, decisions, .. }) = self.in_flight.take() {
-                    self.decisions_changed |= decisions.is_some();
+                if let Some(TableWrite { record, .. }) = self.in_flight.take() {
                     self.arrived.splice(0..0, record.answers.into_iter().zip(record.asked));
                 }
                 self.put_off = true;

@@ -10,7 +10,9 @@ use super::machine::{Effect, Machine, MachineStart, TableEvent};
 use super::outcome::{AskFailure, Decision, NoOfferReason, Outcome};
 use super::progress::{SeatEvent, TableProgress};
 use super::reason::Denied;
-use super::record::{AnswerRecord, Ask, LateEventKind, LaterDecisions, MAX_OFFERS, SeatAnswer, TableHeader};
+use super::record::{
+    AnswerRecord, Ask, LateEventKind, LaterDecisions, MAX_OFFERS, NUMBER_BITS, SeatAnswer, TableHeader,
+};
 use super::seating::{Verdict, denied_by_file};
 use super::table::Table;
 use super::transcript::{CallEnd, CallInitiator, HttpMessage, TranscribedCall, Transcript};
@@ -270,9 +272,20 @@ fn of_second_look_the_best_special_offer_of_a_sub_type_is_shown_once_all_its_sea
     assert_eq!(shown_numbers(&table), [1, 3, 5, 4, 7]);
 }
 
+/// Numbers are given on arrival, and an offer of second look is placed later.
+#[test]
+fn an_offer_of_second_look_is_before_an_equal_one_that_came_after_it() {
+    let mut table = empty(&[Kind::SecondLook, Kind::SecondLook, Kind::Remote]);
+    table.apply(&answer(0, vec![special(5.0, None)])).unwrap();
+    table.apply(&answer(2, vec![special(5.0, None)])).unwrap();
+    table.apply(&answer(1, Vec::new())).unwrap();
+    assert_eq!(shown_numbers(&table), [1, 2]);
+}
+
 #[test]
 fn offers_beyond_the_numbers_of_a_table_are_cut() {
     let mut table = empty(&[Kind::Remote, Kind::Remote, Kind::Remote]);
+    assert_eq!(MAX_OFFERS.ilog2() + 1, NUMBER_BITS, "the last number fits");
     let room = usize::from(MAX_OFFERS);
     let mut fit = vec![answer(0, vec![savings(1.0); room - 95])];
     assert_eq!(table.cut_to_fit(&mut fit), 0);
@@ -438,9 +451,9 @@ fn decisions_made_during_a_write_or_put_off_with_it_are_written_next() {
     driven.decline(0);
     assert_eq!(driven.write().decisions, None);
 
-    let mut driven = Driven::new(&[Kind::Remote; 3], &[], LaterDecisions::default(), None);
+    let mut driven = Driven::new(&[Kind::Remote; 4], &[], LaterDecisions::default(), None);
     driven.write();
-    assert_eq!(driven.poll(), Some(Effect::Ask(vec![0, 1, 2])));
+    assert_eq!(driven.poll(), Some(Effect::Ask(vec![0, 1, 2, 3])));
     driven.0.handle(TableEvent::NoTime { seat: 0, at: 7 });
     assert!(driven.0.has_prompt_answers(), "no seat that answers at once is pending");
     assert_eq!(driven.poll(), Some(Effect::Write));
@@ -453,7 +466,12 @@ fn decisions_made_during_a_write_or_put_off_with_it_are_written_next() {
     driven.0.handle(TableEvent::Written);
     assert_eq!(driven.write().decisions.map(|made| made.skipped), Some(vec![0, 1]));
     driven.decline(2);
-    assert_eq!(driven.write().decisions, None);
+    assert_eq!(driven.poll(), Some(Effect::Write));
+    driven.0.handle(TableEvent::NoTime { seat: 3, at: 7 });
+    driven.0.handle(TableEvent::PutOff);
+    driven.0.handle(TableEvent::Retry);
+    assert_eq!(driven.write().decisions.map(|made| made.skipped), Some(vec![0, 1, 3]));
+    assert!(driven.0.is_complete());
 }
 
 #[test]

@@ -249,7 +249,7 @@ table! {
         key: String => or("own".to_owned()),
         /// Product sub-type, unless the answer has one.
         sub_type: Option<ProductSubType> = if_any(sub_type) => optional,
-        /// URL that a click leads to, unless the answer has one; placeholders as in a catalog offer.
+        /// URL that a click leads to, unless the answer has one; `{clickId}` and the like as in a catalog offer.
         landing_url: Option<String>,
         /// What the company that sent the lead earns; an answered `payout` replaces its amount.
         payout: DeclaredPayout,
@@ -390,7 +390,7 @@ pub enum PayoutStep {
     Approved,
     /// The partner reported that it showed its products.
     Listed,
-    /// The partner reported that a special offer was monetised.
+    /// The partner reported that a special offer earned its payout.
     Opened,
     /// The partner reported money paid out or an account opened.
     Funded,

@@ -516,7 +516,7 @@ fn every_fault_of_what_is_declared_is_told_with_its_line() {
         ("products.savings.offers[0].valid_for", "must be more than 0s and at most 31 days"),
         ("products.savings.offers[0].federal_insurance_type", "must be one of"),
         ("products.savings.offers[0].incentive_details[0].amount", "must be from 0"),
-        ("products.savings.offers[0].cd_term_length", "is one of two"),
+        ("products.savings.offers[0].cd_term_length", "must be set together with `cd_term_unit`"),
         (
             "products.savings.offers[0].impression_tracking_pixel_urls[0]",
             "must be an absolute http or https URL",
@@ -526,7 +526,10 @@ fn every_fault_of_what_is_declared_is_told_with_its_line() {
             "is not an attribute of CreditCardOfferDetails",
         ),
         ("products.life_insurance.offers[0].policy.policyAmount", "must be from 1"),
-        ("products.life_insurance.offers[0].policy.termLength", "is one of two"),
+        (
+            "products.life_insurance.offers[0].policy.termLength",
+            "must be set together with `policy.termUnit`",
+        ),
         ("products.unknown", "is not a product that a partner can offer"),
     ] {
         let line = told.lines().find(|line| line.contains(&format!("`{key}`")));

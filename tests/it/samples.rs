@@ -147,7 +147,7 @@ fn check_refuses_an_address_of_samples_that_nothing_is_at() {
             "{baseUrl}/samples/bank/account",
             "https://a.example/{baseUrl}/",
             "offers[0].landing_url",
-            "no macro",
+            "which offerd does not fill in",
         ),
     ] {
         let (code, told) = check(&[(part, with)]);

@@ -27,7 +27,7 @@ use super::quote::{Quote, QuoteTerms};
 use super::ranking::{Merits, OfferKey};
 use super::template::{Imprint, Template};
 use crate::check::checker::PartnerFileChecker as Checker;
-pub(crate) use answered::{A_FRACTION, is_fraction};
+pub(crate) use answered::is_fraction;
 pub use answered::{AnsweredFigure, AnsweredFigures, MoneyRules, PaymentBy, Unfit, range_shown};
 use offerd_model::{MortgageLoanType, ProductSubType, ProductType};
 

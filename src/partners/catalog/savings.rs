@@ -42,9 +42,8 @@ pub(super) fn declared(offer: &Offer, is_priced: bool, check: &mut Checker) -> O
 
 /// Checks the details that only clients of the current edition see.
 fn new_details(offer: &Offer, check: &mut Checker) {
-    if offer.cd_term_length.is_some() != offer.cd_term_unit.is_some() {
-        check.at("cd_term_length", "is one of two: a term has `cd_term_length` and `cd_term_unit`");
-    }
+    let term = (offer.cd_term_length.is_some(), offer.cd_term_unit.is_some());
+    check.together(("cd_term_length", "cd_term_unit"), term);
     check.between("cd_term_length", offer.cd_term_length.map(f64::from), 1.0, 600.0);
     for (nth, incentive) in offer.incentive_details.iter().flatten().enumerate() {
         check.between(&format!("incentive_details[{nth}].amount"), Some(incentive.amount), 0.0, 1e9);

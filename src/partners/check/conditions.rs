@@ -22,6 +22,11 @@ const SCORE: &str = "creditInformation.providedNumericCreditScore";
 
 const IS_EMPTY: &str = "is empty, so it means nothing";
 
+/// A fraction in percent, to two decimals.
+pub(super) fn in_percent(fraction: f64) -> f64 {
+    (fraction * 10_000.0).round() / 100.0
+}
+
 /// The values of an operator.
 type Listed = Option<Vec<String>>;
 
@@ -171,7 +176,7 @@ impl PartnerFileChecker<'_> {
     /// Checks that a ratio is in percent.
     pub(super) fn percentage(&mut self, key: &str, ratio: Option<f64>) {
         if let Some(share) = ratio.filter(|ratio| *ratio > 0.0 && *ratio <= 1.0) {
-            let percent = (share * 10_000.0).round() / 100.0;
+            let percent = in_percent(share);
             self.at(key, format!("is in percent, and {share} is like a fraction: write {percent}"));
         }
     }

@@ -4,14 +4,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::base_url::{BASE_URL, LOGO, PICTURE, SAMPLES, absolute, url_fault};
-use crate::catalog::{A_FRACTION, TermsBand, is_fraction};
+use crate::catalog::{TermsBand, is_fraction};
 use crate::check::checker::PartnerFileChecker;
+use crate::check::conditions::in_percent;
 use crate::declared::{Band, FigureRange, Offer, Range};
 use crate::eligibility::bits;
 use offerd_base::config::shown_address;
 use offerd_model::{CreditCardOfferDetails, LifeInsuranceOfferDetails, ProductSubType, ProvidedCreditRating};
 
-const LANDING_MACROS: [&str; 2] = ["clickId", "leadUuid"];
+/// Names that a landing URL may have in braces.
+const FILLED_IN: [&str; 2] = ["clickId", "leadUuid"];
 
 impl PartnerFileChecker<'_> {
     /// Checks a URL: absolute, or on the daemon's own address; the daemon must serve a sample URL.
@@ -58,14 +60,17 @@ impl PartnerFileChecker<'_> {
         offers.flatten().any(|offer| offer.get("key").and_then(toml::Value::as_str) == Some(key))
     }
 
-    /// Checks a landing URL, including its macros.
+    /// Checks a landing URL, including the names that are filled in.
     pub fn landing_url(&mut self, url: &str) {
         self.url("landing_url", url);
         let path = url.strip_prefix(BASE_URL).unwrap_or(url);
-        for macro_name in path.split('{').skip(1).filter_map(|rest| rest.split('}').next()) {
-            if !LANDING_MACROS.contains(&macro_name) {
-                let known = LANDING_MACROS.map(|name| format!("`{{{name}}}`")).join(", ");
-                self.at("landing_url", format!("has no macro `{{{macro_name}}}`; known: {known}"));
+        for name in path.split('{').skip(1).filter_map(|rest| rest.split('}').next()) {
+            if !FILLED_IN.contains(&name) {
+                let known = FILLED_IN.map(|name| format!("`{{{name}}}`")).join(", ");
+                self.at(
+                    "landing_url",
+                    format!("uses `{{{name}}}`, which offerd does not fill in; known: {known}"),
+                );
             }
         }
     }
@@ -81,13 +86,23 @@ impl PartnerFileChecker<'_> {
         None
     }
 
+    /// Checks that both or neither of two keys are set.
+    pub fn together(&mut self, (one, other): (&str, &str), are_set: (bool, bool)) {
+        let (set, unset) = match are_set {
+            (true, false) => (one, other),
+            (false, true) => (other, one),
+            _ => return,
+        };
+        self.at(set, format!("must be set together with `{unset}`: both or neither"));
+    }
+
     /// Checks that a range is non-empty and within bounds; missing ends default to the bounds.
     pub fn range(&mut self, key: &str, range: Option<Range>, bounds: (f64, f64)) -> Option<(f64, f64)> {
         self.given(key, range.is_some());
         let range = range?;
         let (min, max) = (range.min.unwrap_or(bounds.0), range.max.unwrap_or(bounds.1));
         if min > max {
-            self.at(key, format!("is empty: from {min} to {max}"));
+            self.at(key, format!("must have its lowest at or below its highest, got {min} and {max}"));
             return None;
         }
         self.both_between(key, (min, max), bounds);
@@ -112,7 +127,10 @@ impl PartnerFileChecker<'_> {
         let rate = self.span("rate", band.rate, (0.0, 400.0));
         let low = [rate.0, rate.1].into_iter().find(|rate| is_fraction(*rate));
         if let Some(low) = low.filter(|_| is_lent && !band.low_apr) {
-            let fault = format!("is {low} percent, {A_FRACTION}; `low_apr = true` in the band allows it");
+            let percent = in_percent(low);
+            let fault = format!(
+                "is {low} percent, like a fraction: write {percent}, or set `low_apr = true` in the band if it is meant"
+            );
             self.at("rate", fault);
         }
         let fee_rate = band.fee_rate.map_or((0.0, 0.0), |fee| self.span("fee_rate", fee, (0.0, 50.0)));
@@ -132,7 +150,7 @@ impl PartnerFileChecker<'_> {
     fn span(&mut self, key: &str, figures: FigureRange, bounds: (f64, f64)) -> (f64, f64) {
         let (low, high) = figures.span();
         if low > high {
-            self.at(key, format!("is empty: from {low} to {high}"));
+            self.at(key, format!("must have its lowest at or below its highest, got {low} and {high}"));
         }
         self.both_between(key, (low, high), bounds);
         (low, high)
@@ -168,9 +186,8 @@ impl PartnerFileChecker<'_> {
             self.details("policy", "LifeInsuranceOfferDetails", table)?;
         self.between("policy.policyAmount", Some(details.policy_amount as f64), 1.0, 1e9);
         self.between("policy.monthlyPremiumAmount", Some(details.monthly_premium_amount.to_f64()), 0.01, 1e8);
-        if details.term_length.is_some() != details.term_unit.is_some() {
-            self.at("policy.termLength", "is one of two: a term has `termLength` and `termUnit`");
-        }
+        let term = (details.term_length.is_some(), details.term_unit.is_some());
+        self.together(("policy.termLength", "policy.termUnit"), term);
         Some(details)
     }
 
@@ -275,12 +292,12 @@ bands = [{ rate = 8.9 }]
             (
                 "rate = 8.9",
                 "rate = 0.089",
-                "bands[0].rate` is 0.089 percent, like a fraction read as a percentage; `low_apr = true` in the band allows it",
+                "bands[0].rate` is 0.089 percent, like a fraction: write 8.9, or set `low_apr = true` in the band if it is meant",
             ),
             (
                 "rate = 8.9",
                 "rate = [0.089, 9]",
-                "like a fraction read as a percentage; `low_apr = true` in the band allows it",
+                "like a fraction: write 8.9, or set `low_apr = true` in the band if it is meant",
             ),
             (
                 "rate = 8.9",

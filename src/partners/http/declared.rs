@@ -23,8 +23,9 @@ table! {
     ///
     /// Values are expressions of the mapping language unless stated otherwise, so a literal text needs quotes
     /// of its own: `channel = "'web'"`. They may use `lead` (attribute paths of the API), `lead_uuid`,
-    /// `rate_table_uuid`, `test`, `now` (ISO 8601, UTC), `age`, `credit_score`, `credit_rating`, and
-    /// `secret.<name>`.
+    /// `rate_table_uuid`, `ask_uuid`, `callback_url`, `test`, `now` (ISO 8601, UTC), `age`, `credit_score`,
+    /// `credit_rating`, `nonce` and `secret.<name>`; in headers also `request`, after a `keep` or `bid` also
+    /// `kept`.
     #[derive(Debug)]
     pub struct Http {
         /// The method; `POST` when absent.
@@ -95,8 +96,9 @@ table! {
         declined: Option<String>,
         /// Values of the answer that later steps and `answer` may use as `kept.<name>`.
         keep: BTreeMap<String, String> => optional,
-        /// The partner's bid for the lead: dollars, or true for acceptance without an amount; an absent
-        /// value, 0 and false decline. Makes the step a ping, which may not send anything that identifies a
+        /// The partner's bid for the lead: dollars, or true for acceptance without an amount; null, 0,
+        /// false, and an `if` without `else` that does not hold, decline; a path that the answer lacks is a
+        /// failure. Makes the step a ping, which may not send anything that identifies a
         /// person. The steps that follow are the post, sent only to chosen bidders.
         bid: Option<String>,
         /// Whether the call is made at most once per lead, even across a restart; its answer is then unknown.
@@ -172,8 +174,8 @@ table! {
     /// case), `response`, and everything that requests may use except secrets. `response` is JSON as it is,
     /// XML as its root element, or else a text. In XML each element is a text or a table, repeated elements
     /// are an array, and attributes have an `@`; on a text element, only attributes that a mapping names are
-    /// read, and the text is `#text` beside them. Conditions accept texts: true, yes, 1; false, no, 0, and
-    /// the empty text.
+    /// read, and the text is `#text` beside them. Conditions accept texts: `true`, `yes`, `on`, `y`, `t`,
+    /// `1`; `false`, `no`, `off`, `n`, `f`, zero and the empty text.
     #[derive(Debug)]
     pub struct Answer {
         /// True, or a text, when the partner failed; a status other than 2xx is a failure unless this or

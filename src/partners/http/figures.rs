@@ -88,7 +88,10 @@ impl Mappings<'_, '_> {
                 Some(figure) if !figure.is_number() => {
                     self.check.at(&key, "is not a number, so it cannot have bounds")
                 }
-                Some(_) if is_empty => self.check.at(&key, format!("is empty: from {least} to {most}")),
+                Some(_) if is_empty => self.check.at(
+                    &key,
+                    format!("must have its lowest at or below its highest, got {least} and {most}"),
+                ),
                 Some(_) => drop(bounds.insert(name.clone(), (least, most))),
             }
         }

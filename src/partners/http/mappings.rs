@@ -190,7 +190,8 @@ impl Mappings<'_, '_> {
             self.check.at("callback", "is for later steps: the partner is asked before it can call");
         }
         if declared.url.is_some() && declared.pending.is_none() {
-            self.check.at("url", "needs `pending`, which decides when no callback is awaited");
+            self.check
+                .at("url", "needs `pending`: a callback step with a `url` polls it while `pending` holds");
         }
         if declared.url.is_none() {
             let fault = "is for a request, and a step without `url` sends none: the partner calls us";
@@ -453,7 +454,7 @@ impl Mappings<'_, '_> {
             }
             (None, Some(oauth2)) => self.oauth2(oauth2),
             _ => {
-                self.check.at("auth", "must have one of basic, oauth2");
+                self.check.at("auth", "must have exactly one of `basic` and `oauth2`");
                 None
             }
         }
@@ -499,7 +500,8 @@ impl Mappings<'_, '_> {
                 assertion.map(ClientProof::Assertion)
             }
             _ => {
-                self.check.at("auth.oauth2", "must have one of client_secret, client_assertion");
+                self.check
+                    .at("auth.oauth2", "must have exactly one of `client_secret` and `client_assertion`");
                 None
             }
         }

@@ -160,7 +160,7 @@ pub(super) fn never_equal(text: &str) -> Option<String> {
     let mut lists = operands.windows(2).filter(|of| of[0].last() == Some(&"in"));
     let listed = || lists.find_map(|of| compared(&of[0][..of[0].len() - 1], of[1]));
     let name = same.or_else(listed)?;
-    let advice = "leave out the quotes, or ask a list by `in`";
+    let advice = format!("leave out the quotes; of a list, write `'…' in {name}`");
     Some(format!("compares `{name}`, which is no text, with a text, and they are never equal: {advice}"))
 }
 
@@ -198,7 +198,9 @@ fn personal(path: &str) -> Option<String> {
             let dot = if path.is_empty() { "" } else { "." };
             Some(format!("uses `lead{dot}{path}`, in which `{inner}` identifies a person: {OF_PINGS}"))
         }
-        None if is_open => Some(format!("uses `lead.{path}` in a ping, but it may identify a person")),
+        None if is_open => Some(format!(
+            "uses `lead.{path}` in a ping, but it may identify a person: send it in the post instead"
+        )),
         None => None,
     }
 }

@@ -371,7 +371,7 @@ fn unknown_names_are_told_with_those_that_there_are() {
         ("json = { a = 'leed.uuid' }", "; did you mean `lead`?"),
         ("json = { a = 'lead_uid' }", "did you mean `lead_uuid`?"),
         ("json = { a = 'lead.personalInformation.stat' }", "did you mean `lead.personalInformation.state`?"),
-        ("auth = {}", "`products.mortgage.http.auth` must have one of basic, oauth2"),
+        ("auth = {}", "`products.mortgage.http.auth` must have exactly one of `basic` and `oauth2`"),
     ] {
         let told = load(&format!("{wrong}\n{ANSWER}")).unwrap_err().join("\n");
         assert!(told.contains(wanted), "{told}");
@@ -393,7 +393,7 @@ fn what_cannot_work_is_a_fault() {
         ("xml = '<a>{% if test %}<b>{% endif %}</a>'".to_owned(), "cannot make XML"),
         ("json = { a = \"now|date('%Q')\" }".to_owned(), "invalid date format"),
         ("json = { a = \"lead_uuid|hmac|hex\" }".to_owned(), "too few or too many arguments"),
-        (answer("bounds = { interest_rate = { min = nan } }, offer = { key = \"'thirty'\", interest_rate = 'offer.Note' }"), "is empty: from NaN"),
+        (answer("bounds = { interest_rate = { min = nan } }, offer = { key = \"'thirty'\", interest_rate = 'offer.Note' }"), "must have its lowest at or below its highest, got NaN"),
         (
             "headers = { authorization = \"'a'\" }\nauth = { basic = { user = \"'a'\", password = \"'b'\" } }".to_owned(),
             "`products.mortgage.http.headers.authorization` conflicts with `auth`",

@@ -26,7 +26,7 @@ const NEEDED: [(&str, [&str; 2]); 2] =
     [("card", ["cardImageUrl", "cardType"]), ("policy", ["policyAmount", "monthlyPremiumAmount"])];
 
 /// Prefixes of faults that quote no value before the found one.
-const FAULTS_WITHOUT_VALUES: [&str; 4] = ["is missing", "must be", "is one of two", "is for"];
+const FAULTS_WITHOUT_VALUES: [&str; 3] = ["is missing", "must be", "is for"];
 
 /// The declaration of a partner's own offers, with stand-ins for what a catalog offer requires.
 pub(crate) fn said_of_own(mut said: toml::Table, own: &Own, product_type: ProductType) -> toml::Table {

@@ -184,7 +184,7 @@ fn object(value: &Value, noun: &str, fields: ObjectFields) -> FitResult<toml::Va
         let Some((known, kind)) = fields.each().find(|(known, _)| known == name) else {
             let hint = did_you_mean(nearest(name, fields.each().map(|(known, _)| known)));
             return Err(Unfit::told(
-                format!("has an attribute that {noun} has not{hint}"),
+                format!("has an attribute unknown to {noun}{hint}"),
                 format!("has the attribute `{name}`, which {noun} has not{hint}"),
             ));
         };
@@ -246,7 +246,7 @@ mod tests {
                 json!({"words": ["wekly"]}),
                 ".words[0] must be one of `daily`, `weekly`; did you mean `weekly`?",
             ),
-            (json!({"canary": 1}), "has an attribute that Thing has not"),
+            (json!({"canary": 1}), "has an attribute unknown to Thing"),
             (json!("canary"), "must be an object: Thing"),
         ] {
             let refused = OBJECT.read(&value).unwrap_err();

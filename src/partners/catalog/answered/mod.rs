@@ -18,7 +18,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use figure::AnsweredFigure;
-pub(crate) use money::{A_FRACTION, is_fraction};
+pub(crate) use money::is_fraction;
 pub use money::{MoneyRules, PaymentBy, range_shown};
 pub use unfit::Unfit;
 

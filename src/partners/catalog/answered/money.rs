@@ -62,7 +62,7 @@ const LOW_FEE: f64 = 0.2;
 const A_LOW_FEE: &str = "its `fee_rate` is above 0 and below 0.2 percent, like a fraction read as a percentage; \
     `answer.bounds.fee_rate` allows it";
 
-pub(crate) const A_FRACTION: &str = "like a fraction read as a percentage";
+const A_FRACTION: &str = "like a fraction read as a percentage";
 
 const DOUBTED_PAYMENT: &str = "its monthly payment is more than 2 % off the one that its amount, rate and \
     term give";

@@ -241,7 +241,11 @@ fn a_partner_has_savings_mortgages_and_policies_of_its_own() {
     assert_eq!((read.name.as_str(), read.details.unwrap().policy_amount), ("T", 250_000));
     let halved = json!([{"title": "T", "about": "A", "policy": {"policyAmount": 1, "monthlyPremiumAmount": 1, "termLength": 20}}]);
     let (reading, _) = answered(&policy, &halved, &json!({}));
-    assert!(reading.dropped[0].reason.contains("`policy.termLength` is one of two"), "{:?}", reading.dropped);
+    assert!(
+        reading.dropped[0].reason.contains("`policy.termLength` must be set together"),
+        "{:?}",
+        reading.dropped
+    );
 }
 
 #[test]
@@ -288,7 +292,7 @@ fn what_is_answered_is_checked_and_never_repeated() {
         (with("cardImageUrl", json!("/canary.png")), ".cardImageUrl must be an absolute http or https URL"),
         (with("cardImageUrl", json!("https://u:canary@l.example/")), "must not hold a user or a password"),
         (with("lateFee", json!("canary")), ".lateFee must be a number from 0 to 100000000"),
-        (with("canary", json!(1)), "has an attribute that CreditCardOfferDetails has not"),
+        (with("canary", json!(1)), "has an attribute unknown to CreditCardOfferDetails"),
         (json!({"card": good, "words": "canary".repeat(1000)}), "must be at most 4096 bytes"),
         (json!({"card": good, "kind": "personal_loan"}), "its `sub_type` must be one of credit_card, "),
         (json!({"card": good, "kind": "student_card"}), "its kind is only for leads with `newerValues`"),
@@ -572,7 +576,7 @@ fn bounds_and_caps_are_checked_with_the_file() {
         "bounds.aprr` is not a figure of such an offer",
         "did you mean `apr`?",
         "bounds.sponsored` is not a number",
-        "bounds.apr` is empty: from 9 to 3",
+        "bounds.apr` must have its lowest at or below its highest, got 9 and 3",
         "rate_caps.NY` must be from 1 to 400, got 0.25",
         "max_text_bytes` must be from 1024 to 65536, got 5",
     ] {

@@ -132,8 +132,14 @@ fn an_account_is_declared_whole() {
         )
     };
     for (keys, fault) in [
-        ("cd_term_length = 12", Some("is one of two: a term has `cd_term_length` and `cd_term_unit`")),
-        ("cd_term_unit = \"day\"", Some("is one of two: a term has `cd_term_length` and `cd_term_unit`")),
+        (
+            "cd_term_length = 12",
+            Some("cd_term_length` must be set together with `cd_term_unit`: both or neither"),
+        ),
+        (
+            "cd_term_unit = \"day\"",
+            Some("cd_term_unit` must be set together with `cd_term_length`: both or neither"),
+        ),
         ("cd_term_length = 1\ncd_term_unit = \"day\"", None),
         ("cd_term_length = 600\ncd_term_unit = \"month\"", None),
         ("cd_term_length = 0\ncd_term_unit = \"day\"", Some("must be from 1 to 600, got 0")),

@@ -90,7 +90,7 @@ pub const API: &[ApiRoute] = api_routes! {
         }
     PATCH "/leads/{uuid}" Confidential CurrentOnly [leads::merge]
         "Merges the body into a lead: new values replace old ones, arrays are united as sets."
-        "Leads" growLead {
+        "Leads" mergeLead {
             .newer_values().with(shared::lead)
             .answers::<LeadView>(200, "The lead after the merge.")
             .unknown("Lead", "The company has no such lead.")
@@ -242,10 +242,10 @@ pub const API: &[ApiRoute] = api_routes! {
     POST "/approvalProbability/loanReports" Publishable CurrentOnly [loan_reports::make]
         "Estimates how likely the partners are to lend to somebody like this, by their own rules. Experimental."
         "Approval probability" createLoanReport {
-            .about("Experimental. By the rules of the catalogue alone: no partner is asked, no credit file is read. Of an \
-                institution's bands of terms that are for the state, the purpose and the amount, the share that is also for the income, the \
-                rating and the debt, each counted as its offer is firm (0.95 pre-approved, 0.80 pre-qualified, else 0.50); times \
-                1 - min(totalDebt / annualIncome, 1) / 2; times 0.8 for each derogatory mark.")
+            .about("Experimental. By the rules of the partner files alone: no partner is asked, no credit file is read. Of an \
+                institution's bands for the state, purpose and amount, those that also fit income, rating and debt count 0.95 \
+                (pre-approved), 0.80 (pre-qualified) or 0.50. Their sum over the number of bands is multiplied by \
+                1 - min(totalDebt / annualIncome, 1) / 2, and by 0.8 for each derogatory mark.")
             .body::<LoanReportCreateData>(&[("somebody", examples::LOAN_REPORT_WANTED)])
             .answers::<LoanReport>(201, "The report.").with_header("Location")
             .faults("annualIncome", Missing, "must be given", "An attribute is missing or invalid.")
@@ -364,7 +364,7 @@ pub const INTEGRATIONS: &[ApiRoute] = api_routes! {
         "Records a partner's report as a signed query, for partners that can only call a URL."
         "Partner events" reportPartnerEventByQuery {
             .query(signature::KEY_ID, "The id of the partner's signing key.", uuid()).required()
-            .query("transactionId", "The partner's own id of it.", text()).required()
+            .query("transactionId", "The partner's own id of the event.", text()).required()
             .query_of::<PartnerEventType>("eventType", "What happened; left out only when `revoked` is true.")
             .query("clickId", "The click that led to it.", uuid())
             .query("offerUuid", "The offer.", uuid())

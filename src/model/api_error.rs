@@ -42,7 +42,7 @@ pub enum ErrorType {
     InvalidUuidReference,
     /// The lead exists already.
     Duplicate,
-    /// No token, an unknown one, or one without the scope.
+    /// No token, an unknown one, or one of the wrong kind.
     Unauthorized,
     /// A size limit is exceeded.
     TooLarge,

@@ -113,7 +113,7 @@ record! {
         logo_url?: String,
     }
 
-    /// The data of a request and the probabilities found. An estimate from the catalogue's rules, not a
+    /// The data of a request and the probabilities found. An estimate from the catalog's rules, not a
     /// decision by an institution.
     LoanReport {
         /// The report's id, for later reads.

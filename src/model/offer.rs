@@ -66,12 +66,13 @@ impl<D: ToSchema> PartialSchema for Offer<D> {
         let plain = |kind, about: &str| schema::of(kind).description(Some(about));
         let text = |about| plain(Type::String, about).into();
         let number = |about| plain(Type::Number, about).into();
-        let rank = plain(Type::Integer, "The offer's place in its list, from 1.");
+        let rank = plain(Type::Integer, "The offer's place in its list, from 1; not in the specification.");
         let rank = rank.format(Some(SchemaFormat::KnownFormat(KnownFormat::Int32)));
         let through = "The intermediary that the offer came through, if not directly from the partner.";
         let score = number("The value of showing the offer, by which offers are sorted.");
         let of_kind = text("The text required beside offers of this sub-type.");
         let rating = number("How customers rate the partner, out of 100; card offers have none.");
+        let until = "Until when the offer can be opened; not in the specification.";
         let object = schema::object([
             ("uuid", schema::text("uuid"), true),
             ("partner", noun(Partner::name(), "Who makes the offer."), true),
@@ -85,7 +86,7 @@ impl<D: ToSchema> PartialSchema for Offer<D> {
             ("details", noun(D::name(), "Attributes that only offers of this kind have."), true),
             ("consumerRating", rating, false),
             ("rank", rank.into(), false),
-            ("expiresAt", noun(Timestamp::name(), "Until when the offer can be opened."), false),
+            ("expiresAt", noun(Timestamp::name(), until), false),
         ]);
         object.into()
     }

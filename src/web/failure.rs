@@ -70,7 +70,7 @@ impl Failure {
         /// 408: the body did not arrive in time.
         timeout() REQUEST_TIMEOUT Unavailable "Request body did not arrive in time";
         /// 409: the lead exists already.
-        conflict(lead: Uuid) CONFLICT Duplicate format!("Lead {lead} duplicates an existing lead");
+        conflict(lead: Uuid) CONFLICT Duplicate format!("Lead {lead} exists already, or was erased");
         /// 409: another process on the same database does this; the message names it.
         led_elsewhere(message: String) CONFLICT Unavailable message;
         /// 410: a page or link for people has expired.
@@ -120,7 +120,7 @@ impl Failure {
             "The service cannot reach its store; try again later", RETRY_AFTER retry_after_s;
         /// 503: the request cannot be stored at the moment, and was not accepted.
         unwritable(retry_after_s: u32) SERVICE_UNAVAILABLE Unavailable
-            "Not accepting writes right now; retry later", RETRY_AFTER retry_after_s;
+            "Not accepting writes right now; try again later", RETRY_AFTER retry_after_s;
     }
 
     /// 400: the body is not a JSON object; `error` says where parsing failed.

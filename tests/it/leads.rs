@@ -83,7 +83,7 @@ async fn a_lead_uuid_is_taken_once_whoever_took_it() {
     let again = daemon.submit(&lead).await;
     assert_eq!(again.status, 409);
     let error = &again.json()[0];
-    assert_eq!(error["message"], format!("Lead {uuid} duplicates an existing lead"));
+    assert_eq!(error["message"], format!("Lead {uuid} exists already, or was erased"));
     assert_eq!(error["type"], "duplicate");
 
     let output = daemon.command(&["token", "create", "--company", "Other", "--kind", "publishable"]);
@@ -120,7 +120,7 @@ async fn the_same_person_is_a_duplicate_within_the_companys_look_back() {
     let again = post(sample("personal_loan")).await;
     assert_eq!(again.status, 409);
     let lead = first.json()["leadUuid"].as_str().unwrap().to_owned();
-    assert_eq!(again.json()[0]["message"], format!("Lead {lead} duplicates an existing lead"));
+    assert_eq!(again.json()[0]["message"], format!("Lead {lead} exists already, or was erased"));
 
     let mut other_products: Value = serde_json::from_str(&sample("personal_loan")).unwrap();
     other_products["productTypes"] = json!(["savings"]);

@@ -1,6 +1,6 @@
 //! `POST /approvalProbability/loanReports`, `GET /approvalProbability/loanReports/{uuid}`
 //!
-//! Experimental: an estimate by the rules of the catalogue (`partners::approval` has the formula).
+//! Experimental: an estimate by the rules of the catalog (`partners::approval` has the formula).
 
 use metrics::counter;
 

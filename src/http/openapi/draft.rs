@@ -134,8 +134,9 @@ impl<'c> OperationDraft<'c> {
         self.header(
             API_VERSION,
             "The version that the client knows, as a day (`2025-04-01`) or two numbers (`1.106`): offers may \
-                then use values of enumerations that are not in the specification. Without it, such offers \
-                are left out. Anything else is ignored.",
+                then use newer values, which the specification lacks. Without it, such offers are left out, \
+                unless the lead's `productTypes` or `requestedLoanTerms` names such a value. Anything else \
+                is ignored.",
         )
     }
 

@@ -35,7 +35,7 @@ const FEED: &str = "Come back to `nextUrl` an hour later (newer form: five minut
 /// Submits a lead for a rate table.
 pub fn submit(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     let key = ObjectBuilder::new().schema_type(Type::String).pattern(Some(KEY)).max_length(Some(KEY_BYTES));
-    let about = "A name for this submit: a repeat with the same name and body is stored once and gets the same answer.";
+    let about = "A name for this submit: for 24 hours, a repeat with the same name and body is stored once and gets the same rate table.";
     draft
         .parameter(ParameterIn::Header, "Idempotency-Key", about, key.into())
         .newer_values()
@@ -106,8 +106,7 @@ pub fn unfit(parameter: &str, message: &str) -> Failure {
 /// Reads a feed page by page.
 pub fn feed<P: Example + ToSchema + Serialize>(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     let moment = || schema::text("date-time");
-    let timestamp =
-        "Hourly form: start of the page, the arrival time of its first record, at least an hour ago.";
+    let timestamp = "Hourly form: only records that arrived then or later; at least an hour ago.";
     let since = "Newer form: start of the first page, at least five minutes ago.";
     let until = "Newer form: end of the last page, exclusive.";
     let token = "Newer form: the next page, from `nextUrl`; other parameters are ignored.";

@@ -72,7 +72,7 @@ enumeration! {
         Approved,
         /// The partner showed the person its products.
         Listed,
-        /// The person monetised a special offer.
+        /// The person earned the payout of a special offer for the company.
         Opened,
         /// Money was paid out, or an account opened.
         Funded,
@@ -100,7 +100,7 @@ enumeration! {
 
     /// The type of a lead event.
     EventType {
-        /// A user entered the funnel.
+        /// A lead was created.
         LeadCreated = "leadCreated",
         /// A rate table was created.
         AppSubmitted = "appSubmitted",
@@ -108,28 +108,28 @@ enumeration! {
         ApiApproved = "apiApproved",
         /// An institution answered without such an offer.
         ApiRejected = "apiRejected",
-        /// The user opened an offer's url.
+        /// The person opened an offer's url.
         OfferClicked = "offerClicked",
         Applied, Approved, Listed,
-        /// The user monetised a special offer.
+        /// The person earned the payout of a special offer for the company.
         Opened,
         Funded,
         /// The institution defines its meaning.
         Conversion,
     } beyond the specification {
-        /// The institution considers the user someone it would lend to.
+        /// The institution considers the person someone it would lend to.
         LenderQualifiedLead = "lenderQualifiedLead",
-        /// The user clicked an offer of an affiliate of the institution.
+        /// The person clicked an offer of an affiliate of the institution.
         AffiliateOfferClicked = "affiliateOfferClicked",
-        /// The user made the first payment.
+        /// The person made the first payment.
         FirstPayment = "firstPayment",
-        /// The institution reached the user.
+        /// The institution reached the person.
         IsContacted = "isContacted",
-        /// The institution's sales team considers the user a prospective customer.
+        /// The institution's sales team considers the person a prospective customer.
         SalesQualified = "salesQualified",
-        /// The institution wrote to or called the user for the first time.
+        /// The institution wrote to or called the person for the first time.
         FirstContact = "firstContact",
-        /// The user's rate was locked.
+        /// The person's rate was locked.
         RateLocked = "rateLocked",
     }
 }

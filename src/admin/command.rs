@@ -85,7 +85,7 @@ impl AdminState {
     }
 }
 
-/// Streams an answer as JSON Lines.
+/// Streams an answer as NDJSON.
 pub fn json_lines<T: Serialize + 'static>(lines: impl Stream<Item = T> + Send + Sync + 'static) -> Reply {
     let written = |line: T| {
         let mut json = serde_json::to_vec(&line).expect("a line has string keys");

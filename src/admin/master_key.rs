@@ -7,7 +7,7 @@ use offerd_base::config::StoreSettings;
 use offerd_model::record;
 use offerd_store::{MasterKey, SealingError, Store};
 
-const FAILED: &str = "the master key could not be exchanged";
+const FAILED: &str = "the master key could not be rotated";
 
 record! { plain
     /// A master key rotation. The key itself is not sent: the process that has the store open reads its file.

@@ -1,4 +1,4 @@
-//! Rows of fields as a table, CSV or JSON Lines, written as they arrive, so that their number is unlimited.
+//! Rows of fields as a table, CSV or NDJSON, written as they arrive, so that their number is unlimited.
 
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};

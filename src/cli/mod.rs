@@ -95,7 +95,7 @@ enum Command {
     /// Check settings and partner files; shows every fault at once, exit code 64
     Check {
         /// Print JSON: `faults`, each with `file`, `line`, `key` and `message`; `remarks` on likely mistakes;
-        /// and the numbers of partners, seats and offers
+        /// and the numbers of partners, seats (a partner's products) and offers
         #[arg(long)]
         json: bool,
     },
@@ -168,7 +168,7 @@ enum Command {
     Backup(backup::BackupArguments),
     /// Restore a store from a backup, or verify a backup
     Restore(restore::RestoreArguments),
-    /// Export the store of a stopped daemon as JSON Lines, for migration
+    /// Export the store of a stopped daemon as NDJSON, for migration
     Export(transfer::ExportArguments),
     /// Create a store from an export
     Import {

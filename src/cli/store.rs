@@ -15,10 +15,10 @@ use offerd_store::{BrokenReason, Tree};
 /// Actions on the store.
 #[derive(Debug, Subcommand)]
 pub enum StoreCommand {
-    /// Read every record of the store, of a running daemon or a stopped one, and name the corrupt ones; exit
+    /// Read every record of the store, of a running daemon or a stopped one, and name the broken ones; exit
     /// code 1 if there are any. No record is changed
     Check {
-        /// Name every corrupt record and place, not only the first of each file, and of each tree and fault
+        /// Name every broken record and place, not only the first of each file, and of each tree and fault
         #[arg(long)]
         all: bool,
         /// Print JSON, which is always complete

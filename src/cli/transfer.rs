@@ -1,4 +1,4 @@
-//! `offerd export FILE`, `offerd import FILE`: a store as JSON Lines, for migration.
+//! `offerd export FILE`, `offerd import FILE`: a store as NDJSON, for migration.
 //!
 //! Both need a stopped daemon, so that an export is a consistent snapshot. To export from a running one,
 //! restore a backup elsewhere and export that.

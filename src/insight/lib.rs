@@ -7,7 +7,7 @@
 //! | [`hindsight`] | explanation, replay, dry run and timing, read from the records on request |
 //! | [`persons`] | finds a person's leads by contact, exports their data and erases it |
 //! | [`prefills`] | a lead's data, stored in one place and read back in another within minutes |
-//! | [`transfer`] | export and import of a whole store as JSON lines |
+//! | [`transfer`] | export and import of a whole store as NDJSON |
 //! | [`mod@reference`] | look-ups for pages: universities, cars, featured institutions |
 //! | [`nodes`] | the status of each daemon on a shared store |
 //! | [`mod@sheet`] | columns and rows, rendered as CSV, Parquet or a table; reads operators' CSV files |

@@ -97,7 +97,9 @@ impl Reported {
         }
         drop(seen);
         metrics::counter!(STORE_BROKEN_RECORDS, "tree" => record.tree.name()).increment(1);
-        tracing::error!(tree = record.tree.name(), key = %record.key, reason = %record.reason, "broken record");
+        let BrokenRecord { tree, key, reason } = record;
+        tracing::error!(tree = tree.name(), %key, %reason, "a record is broken; \"Records cannot be read\" in \
+            offerd(8) says what to do");
         true
     }
 }

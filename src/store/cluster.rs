@@ -113,7 +113,7 @@ impl Cluster {
     pub(super) fn note_answer(&self) {
         self.silent.write().take();
         if self.is_unread.swap(false, Ordering::AcqRel) {
-            tracing::warn!("the service reaches its store again");
+            tracing::warn!("the database answers again");
         }
     }
 
@@ -121,7 +121,7 @@ impl Cluster {
     pub(super) fn note_unread(&self, told: &str) {
         self.note_silence(told.to_owned());
         if !self.is_unread.swap(true, Ordering::AcqRel) {
-            tracing::error!(cause = told, "the service cannot reach its store");
+            tracing::error!(cause = told, "the database does not answer; requests that need it get 503");
         }
     }
 

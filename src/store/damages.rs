@@ -62,7 +62,10 @@ impl Damages {
             return;
         }
         match damage.costs_records() {
-            true => tracing::error!(damage = %damage, "the store is damaged"),
+            true => {
+                tracing::error!(damage = %damage, "the store is damaged: `offerd store check` lists all of it, \
+                `offerd store salvage` rebuilds what it can")
+            }
             false => tracing::warn!(damage = %damage, "a file of the store is damaged, and nothing is lost"),
         }
         let is_kept = is_kept(&damage);

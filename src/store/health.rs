@@ -94,7 +94,16 @@ impl FailureLatch {
             Some(before) => format!("{reason}; before that: {}", before.reason),
             None => reason.to_owned(),
         };
-        tracing::error!(%reason, for_good, "store failed, refusing commits from here on");
+        match for_good {
+            true => {
+                tracing::error!(%reason, "the store failed for good: the daemon ends, and its next start \
+                continues with what is on disk")
+            }
+            false => {
+                tracing::error!(%reason, "a write to the store failed: new leads get 503 until the disk \
+                accepts writes again; check it (`dmesg`)")
+            }
+        }
         *failed = Some(Arc::new(StoreFailure { reason, for_good }));
         if for_good {
             self.lost.store(true, Ordering::Release);

@@ -26,6 +26,9 @@ const AT_ONCE: usize = 256;
 const FIRST: usize = 1;
 const MORE: usize = 4;
 
+/// When the daemon tries again.
+const LATER: &str = "and is tried again after a failure of the store, and at the next start";
+
 #[derive(Default)]
 struct OrphanedTables {
     left_behind: Vec<OpenTable>,
@@ -131,7 +134,7 @@ async fn take_over(matchmaker: &Matchmaker, tables: Vec<OpenTable>) -> usize {
                 Err(CommitError::Guard { .. }) => {}
                 Err(failure) => {
                     error!(rate_table = %table.uuid, %failure, "cannot take over a pending rate table; it \
-                        stays in the store unchanged");
+                        stays in the store unchanged, {LATER}");
                 }
             }
         }
@@ -147,7 +150,7 @@ async fn resume_all(matchmaker: &Matchmaker, open: impl IntoIterator<Item = Uuid
             Ok(goes_on) => recovered += usize::from(goes_on),
             Err(_) => {
                 error!(rate_table = %table, "cannot recover a pending rate table; it stays in the store \
-                    unchanged")
+                    unchanged, {LATER}")
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Moves a whole store as readable JSON lines, to be imported into an empty store.
+//! Moves a whole store as readable NDJSON, to be imported into an empty store.
 //!
 //! ```text
 //! {"offerdExport":1,"personalData":true}

@@ -123,7 +123,7 @@ fn eligibility(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// The sample catalogue's answers to the sample lead.
+/// The sample catalog's answers to the sample lead.
 struct Answers {
     texts: Templates,
     head: Arc<TableHeader>,
@@ -133,7 +133,7 @@ struct Answers {
 }
 
 fn answers() -> Answers {
-    let book = Book::load(Path::new("partners")).expect("the sample catalogue is good");
+    let book = Book::load(Path::new("partners")).expect("the sample catalog is good");
     let lead = Lead { product_types: None, ..lead() };
     let facts = facts(&lead);
     let fits = book.fitting(&facts);
@@ -164,7 +164,7 @@ fn answers() -> Answers {
     Answers { texts, answers: answers.collect(), head: Arc::new(head), fits, _directory: directory }
 }
 
-/// Prices all offers of the catalogue that fit, folds and ranks them, and serialises the rate table.
+/// Prices all offers of the catalog that fit, folds and ranks them, and serialises the rate table.
 fn rate_table(criterion: &mut Criterion) {
     let answers = answers();
     let lead = Lead { product_types: None, ..lead() };
@@ -228,7 +228,7 @@ fn six_offers() -> [(&'static str, &'static [u8], String); 3] {
 /// Maps a lead to a partner's request, and an answer with six offers to quotes, besides parsing the lead. The
 /// samples use JSON, form fields and XML.
 fn mapping(criterion: &mut Criterion) {
-    let book = Book::load(Path::new("partners")).expect("the sample catalogue is good");
+    let book = Book::load(Path::new("partners")).expect("the sample catalog is good");
     let asked = AskContext {
         lead: offerd::ids::timed(),
         rate_table: offerd::ids::timed(),

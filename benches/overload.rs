@@ -1,6 +1,6 @@
 //! Goodput and poll latency at twice the peak load: `cargo bench --bench overload`.
 //!
-//! First, 256 closed-loop clients send leads to a daemon with the sample catalogue, on all cores: none of
+//! First, 256 closed-loop clients send leads to a daemon with the sample catalog, on all cores: none of
 //! them should get a 503.
 //!
 //! Then the real binary runs twice, with 20 catalog partners that answer at once: one daemon sheds load with
@@ -111,7 +111,7 @@ fn main() {
     });
 }
 
-/// The number of closed-loop clients that are refused, with the sample catalogue.
+/// The number of closed-loop clients that are refused, with the sample catalog.
 fn clients_that_wait(target: &str) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async {
@@ -121,7 +121,7 @@ fn clients_that_wait(target: &str) {
         let turn = closed_loop(&load, CLIENTS, CLIENTS_SEND).await;
         let times = turn.times(200);
         println!(
-            "{CLIENTS} clients that wait for their answers, sample catalogue: {:.0} leads a second, p50 {:.1} ms, p99 {:.1} ms, \
+            "{CLIENTS} clients that wait for their answers, sample catalog: {:.0} leads a second, p50 {:.1} ms, p99 {:.1} ms, \
              503 {} times (bar 0), others {}",
             turn.goodput(),
             percentile(&times, 0.5),

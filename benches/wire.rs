@@ -41,8 +41,8 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let wire = Wire::new(GroupRules {
-            max_ejected_percent: 50,
-            simulate_only: false,
+            max_open_percent: 50,
+            breakers_only_log: false,
             open_ceiling: Duration::MAX,
             answer_bytes: usize::MAX,
         });

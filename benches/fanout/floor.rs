@@ -54,7 +54,7 @@ pub fn measure(runtime: &Runtime) {
     println!("load average before: {}", process::load_average());
     let partners = Far::partners(PARTNERS);
     let at_rest = at_rest(runtime);
-    println!("Memory at rest with the sample catalogue: {at_rest:.0} MiB (bar 60)");
+    println!("Memory at rest with the sample catalog: {at_rest:.0} MiB (bar 60)");
     println!("\nA lead of {PARTNERS} HTTP partners; in brackets the ratio to the bare fan-out");
 
     let (servers, _bare) = servers(runtime, &partners, PROMPT);

@@ -6,7 +6,7 @@
 //! a latency counts from the time at which the request was due. The bare server parses the same body and
 //! answers the same bytes, without looking at either.
 //!
-//! Further rows measure the memory of open rate tables, the disk space of a lead, the start-up time with a
+//! Further rows measure the memory of pending rate tables, the disk space of a lead, the start-up time with a
 //! million leads, the latency of console pages, and the throughput of nodes on a database. `cargo bench
 //! --bench load -- submit` runs the rows whose names contain that.
 

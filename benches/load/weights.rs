@@ -10,7 +10,7 @@ use crate::kit::partners::{PartnerFile, partner, prompt_partners};
 use crate::{discard, disk, judged, lead, process, stored};
 
 const CONNECTIONS: usize = 64;
-/// The bar for an open table, in bytes.
+/// The bar for a pending table, in bytes.
 const BAR_OPEN: u64 = 8 * 1024;
 /// Leads whose disk space is measured.
 const LEADS_WEIGHED: u64 = 20_000;
@@ -24,9 +24,9 @@ const BAR_READY: Duration = Duration::from_secs(2);
 type Measure = fn(&str, &Runtime);
 
 pub const ROWS: [(&str, Measure); 7] = [
-    ("memory of 10,000 open tables, 1 partner", |name, runtime| open_tables(name, runtime, 10_000, 1)),
-    ("memory of 10,000 open tables, 3 partners", |name, runtime| open_tables(name, runtime, 10_000, 3)),
-    ("memory of 100,000 open tables, 3 partners", |name, runtime| open_tables(name, runtime, 100_000, 3)),
+    ("memory of 10,000 pending tables, 1 partner", |name, runtime| open_tables(name, runtime, 10_000, 1)),
+    ("memory of 10,000 pending tables, 3 partners", |name, runtime| open_tables(name, runtime, 10_000, 3)),
+    ("memory of 100,000 pending tables, 3 partners", |name, runtime| open_tables(name, runtime, 100_000, 3)),
     ("growth of the store per lead", growth),
     ("size of the store under a retention", retained),
     ("start-up with 100,000 stored leads", |name, runtime| start_up(name, runtime, 100_000)),
@@ -52,8 +52,9 @@ fn open_tables(name: &str, runtime: &Runtime, tables: u64, partners: usize) {
 /// The growth of a daemon's memory with `leads` leads.
 fn grown(runtime: &Runtime, partners: Vec<PartnerFile>, leads: u64) -> u64 {
     let plan = Daemon::with_partners(partners).setting("matching.deadline", "5m");
-    let plan = plan.setting("matching.live_tables", "200000").setting("store.queue", "200001");
-    let plan = plan.setting("limits.queueing_target", "0ms").setting("matching.live_tables_per_company", "0");
+    let plan = plan.setting("matching.pending_tables", "200000").setting("store.queue", "200001");
+    let plan =
+        plan.setting("limits.queueing_target", "0ms").setting("matching.pending_tables_per_company", "0");
     let daemon = runtime.block_on(plan.start());
     submit(&daemon, 100);
     let before = process::resident(daemon.pid());

@@ -1,4 +1,4 @@
-//! Readiness: whether the daemon accepts leads, why not, and known damage.
+//! Readiness: whether the daemon accepts leads and asks partners, why not, and known damage.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use offerd_base::config::Settings;
 use offerd_base::telemetry::metrics::{MASTER_KEY_DIFFERS, NOT_READY, READY};
 use offerd_store::{ClockStanding, StoreHealth};
 
-/// The causes for which leads are refused, as metrics and alerts name them.
+/// The causes for which the daemon is not ready, as metrics and alerts name them.
 const CAUSES: [&str; 6] =
     ["disk_full", "store_stalled", "store_failed", "store_damaged", "database_silent", "opt_outs_locked"];
 

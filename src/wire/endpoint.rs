@@ -54,7 +54,7 @@ pub struct EndpointState {
     /// Why the last failed call failed, in our words, with nothing of what was sent or answered.
     pub last_failure: Option<Arc<str>>,
     /// Whether the breaker only counts and refuses nothing.
-    pub simulated: bool,
+    pub only_logged: bool,
     /// Number of calls in flight.
     pub in_flight: usize,
     /// Number of calls in the breaker's window.
@@ -145,7 +145,7 @@ impl Endpoint {
             ejected_since: breaker.and_then(|breaker| breaker.ejected_since),
             asks_again_in: open_until.map(|until| until.saturating_duration_since(now)),
             last_failure: self.0.last_failure.lock().clone(),
-            simulated: self.0.pool.group().rules().simulate_only,
+            only_logged: self.0.pool.group().rules().breakers_only_log,
             in_flight: self.0.concurrency - self.0.places.available_permits(),
             calls,
             failed,
@@ -165,7 +165,7 @@ impl EndpointState {
         let does = match (self.breaker, self.asks_again_in.unwrap_or_default()) {
             (BreakerState::Closed, _) => return None,
             (BreakerState::HalfOpen, _) => "lets a few calls through".to_owned(),
-            (BreakerState::Open, _) if self.simulated => "only counts".to_owned(),
+            (BreakerState::Open, _) if self.only_logged => "only counts".to_owned(),
             (BreakerState::Open, Duration::ZERO) => "asks again with the next call".to_owned(),
             (BreakerState::Open, time) => format!("asks again in {} s", time.as_millis().div_ceil(1000)),
         };
@@ -199,7 +199,7 @@ impl EndpointInner {
     }
 
     fn admit(&self, deadline: Instant) -> Result<AdmittedCall<'_>, CallError> {
-        if !self.breaker_admits() && !self.pool.group().rules().simulate_only {
+        if !self.breaker_admits() && !self.pool.group().rules().breakers_only_log {
             return Err(CallError::BreakerOpen);
         }
         self.figures.in_flight.increment(1.0);
@@ -258,19 +258,19 @@ impl EndpointInner {
         drop(breaker);
         let (pool, endpoint, last) = (self.pool.name(), &*self.name, self.last_failure.lock().clone());
         let last = last.as_deref();
-        let simulated = self.pool.group().rules().simulate_only;
+        let only_logged = self.pool.group().rules().breakers_only_log;
         match turn {
             BreakerChange::Opened(open_for) => {
                 let open_for = open_for.as_secs_f64();
-                tracing::warn!(pool, endpoint, simulated, open_for, calls, failed, last, "breaker opened");
+                tracing::warn!(pool, endpoint, only_logged, open_for, calls, failed, last, "breaker opened");
             }
             BreakerChange::Held => {
-                let held = "breaker stays closed: the limit of ejected partners is reached";
+                let held = "breaker stays closed: `wire.max_open_percent` breakers are open";
                 tracing::warn!(pool, endpoint, calls, failed, last, "{held}");
             }
             BreakerChange::Closed => {
                 self.pool.group().restore();
-                tracing::info!(pool, endpoint, simulated, "breaker closed");
+                tracing::info!(pool, endpoint, only_logged, "breaker closed");
             }
         }
     }

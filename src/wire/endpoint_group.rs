@@ -12,9 +12,9 @@ use offerd_base::telemetry::metrics::WIRE_ANSWER_BYTES;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GroupRules {
     /// Maximum percentage of endpoints that may be ejected at once. Unless 0, one endpoint always may.
-    pub max_ejected_percent: u8,
+    pub max_open_percent: u8,
     /// Whether breakers only count and log, and refuse nothing.
-    pub simulate_only: bool,
+    pub breakers_only_log: bool,
     /// Maximum open time of every breaker, if its own rules allow more.
     pub open_ceiling: Duration,
     /// Maximum bytes of answers under way.
@@ -59,7 +59,7 @@ impl EndpointGroup {
 
     pub(super) fn try_eject(&self) -> bool {
         let mut count = self.0.lock();
-        let percent = u64::from(count.rules.max_ejected_percent);
+        let percent = u64::from(count.rules.max_open_percent);
         let most = (count.endpoints * percent / 100).max(percent.min(1));
         let room = count.ejected < most;
         count.ejected += u64::from(room);
@@ -94,12 +94,12 @@ impl EndpointGroup {
 mod tests {
     use super::*;
 
-    fn rules(max_ejected_percent: u8, simulate_only: bool) -> GroupRules {
-        GroupRules { max_ejected_percent, simulate_only, open_ceiling: Duration::MAX, answer_bytes: 1 }
+    fn rules(max_open_percent: u8, breakers_only_log: bool) -> GroupRules {
+        GroupRules { max_open_percent, breakers_only_log, open_ceiling: Duration::MAX, answer_bytes: 1 }
     }
 
-    fn group(max_ejected_percent: u8, endpoints: usize) -> EndpointGroup {
-        let group = EndpointGroup::new(rules(max_ejected_percent, false));
+    fn group(max_open_percent: u8, endpoints: usize) -> EndpointGroup {
+        let group = EndpointGroup::new(rules(max_open_percent, false));
         (0..endpoints).for_each(|_| group.join());
         group
     }
@@ -122,7 +122,7 @@ mod tests {
         assert!(group.try_eject());
         assert!(!group.try_eject());
         group.set_rules(rules(50, true));
-        assert!(group.try_eject() && !group.try_eject() && group.rules().simulate_only);
+        assert!(group.try_eject() && !group.try_eject() && group.rules().breakers_only_log);
     }
 
     #[test]

@@ -74,7 +74,7 @@ mod tests {
     fn a_pool_that_stalls_leaves_room_for_others() {
         let open_ceiling = Duration::MAX;
         let rules =
-            GroupRules { max_ejected_percent: 50, simulate_only: false, open_ceiling, answer_bytes: 1000 };
+            GroupRules { max_open_percent: 50, breakers_only_log: false, open_ceiling, answer_bytes: 1000 };
         let group = Arc::new(EndpointGroup::new(rules));
         let [one, other, third] = [(); 3].map(|()| AnswerRoom::new(Arc::clone(&group)));
         let answer = |room: &Arc<AnswerRoom>, bytes: usize| {

@@ -104,7 +104,7 @@ const MATRIX: &[(&str, &str, Cells)] = &[
     ("get", "/leads/{uuid}/explanation", seen_in_confidence([404, 200, 200, 404, 404], [404, 404, 200, 404, 404])),
     // A person opens an offer without a token.
     ("get", "/click/{id}", everyone([404, 302, 302, 302, 302])),
-    // So are the pages of offers, by an address that a company gives to a person.
+    // So are offer pages, by an address that a company gives to a person.
     ("get", "/offers/{page}", everyone([404, 200, 200, 200, 200])),
     ("get", "/offers/{page}/embed", everyone([404, 200, 200, 200, 200])),
     ("get", "/offers/{page}/events", everyone([404, 200, 200, 200, 200])),

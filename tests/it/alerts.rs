@@ -339,7 +339,7 @@ async fn a_daemon_that_accepts_no_leads_pages_with_the_cause_although_none_comes
     let alerts = listed(&daemon)["alerts"].as_array().unwrap().clone();
     let alert = alerts.iter().find(|alert| alert["name"] == "OfferdNotReady").unwrap();
     assert_eq!((&alert["severity"], &alert["labels"]), (&json!("page"), &json!({ "cause": "disk_full" })));
-    assert_eq!(alert["summary"], "new leads are not accepted: disk_full");
+    assert_eq!(alert["summary"], "not ready: disk_full");
     let metrics = daemon.metrics().await;
     for line in ["offerd_ready 0", "offerd_not_ready{cause=\"disk_full\"} 1"] {
         assert!(metrics.lines().any(|found| found == line), "{line}: {metrics}");

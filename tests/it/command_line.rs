@@ -432,7 +432,7 @@ async fn a_stop_waits_no_longer_than_the_drain() {
         let metrics = format!("{}/metrics", daemon.admin);
         let live = async || {
             let page = daemon.request(hyper::Method::GET, &metrics, "", "").await;
-            String::from_utf8_lossy(&page.body).contains("offerd_live_rate_tables 1")
+            String::from_utf8_lossy(&page.body).contains("offerd_rate_tables_in_memory 1")
         };
         while !live().await {}
         signal(daemon.pid(), "TERM");

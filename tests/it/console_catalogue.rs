@@ -1,4 +1,4 @@
-//! The catalogue in the console, and the form in which a lead is tried.
+//! The catalog in the console, and the form in which a lead is tried.
 
 use crate::console::{csrf, html, page, send};
 use crate::kit::Daemon;

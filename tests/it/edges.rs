@@ -121,7 +121,7 @@ async fn a_company_that_asks_too_often_is_told_when_to_come_again() {
 #[tokio::test]
 async fn a_company_cannot_take_every_rate_table() {
     let daemon = Daemon::with_partners(vec![partner("silent").savings(SILENCE)])
-        .setting("matching.live_tables_per_company", "2")
+        .setting("matching.pending_tables_per_company", "2")
         .setting("matching.submit_wait", "0ms")
         .start()
         .await;

@@ -1,4 +1,4 @@
-//! The page of a rate table, behind `partnerPageUrl` and `embedUrl`.
+//! The offer page of a rate table, behind `partnerPageUrl` and `embedUrl`.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -229,7 +229,7 @@ async fn a_table_without_offers_says_so() {
     assert!(html.contains("No institution has an offer for you this time."), "{html}");
 }
 
-/// The whole catalogue: every kind of offer has its shelf, and nothing of the person is told.
+/// The whole catalog: every kind of offer has its shelf, and nothing of the person is told.
 #[tokio::test]
 async fn every_kind_of_offer_is_shown_and_nothing_of_the_person() {
     let daemon = Daemon::with_sample_partners().start().await;

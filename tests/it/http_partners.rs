@@ -376,7 +376,7 @@ async fn who_mostly_fails_is_kept_out() {
     assert!(metrics.contains("offerd_wire_breaker_state"), "{metrics}");
     let listed = daemon.command(&["partners", "list"]);
     let listed = String::from_utf8(listed.stdout).unwrap();
-    assert!(listed.contains("kept out by its breaker since"), "{listed}");
+    assert!(listed.contains("behind an open breaker since"), "{listed}");
     assert!(
         listed.contains(": open, asks again ") && listed.contains("; last: the answer has status 500"),
         "{listed}"
@@ -390,7 +390,7 @@ async fn who_mostly_fails_is_kept_out() {
         .filter_map(|row| row["found"].as_str())
         .collect();
     let is_told = |row: &str| {
-        row.starts_with("`far` loan is kept out by its breaker since") && row.contains("has status 500")
+        row.starts_with("`far` loan is behind an open breaker since") && row.contains("has status 500")
     };
     assert!(rows.len() == 1 && is_told(rows[0]), "{rows:?}");
     assert_eq!(doctor.status.code(), Some(1));

@@ -182,7 +182,7 @@ impl OnBadDisk {
     /// Waits until a partner has been asked.
     async fn until_asked(&self) {
         let asked = async {
-            while !self.daemon.metrics().await.lines().any(|line| line == "offerd_live_rate_tables 1") {
+            while !self.daemon.metrics().await.lines().any(|line| line == "offerd_rate_tables_in_memory 1") {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };

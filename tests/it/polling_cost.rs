@@ -19,7 +19,7 @@ const LOAN: &str = r#"{
 /// An offer each, which makes a long table.
 const LENDERS: usize = 42;
 const TABLE_BYTES: usize = 45_000;
-/// Leads that are tried until each partner of the sample catalogue is in time, which a busy machine may prevent.
+/// Leads that are tried until each partner of the sample catalog is in time, which a busy machine may prevent.
 const LEADS: usize = 4;
 /// The most that a change of it may cost, head and all.
 const CHANGE_BYTES_MAX: usize = 5 * 1024;

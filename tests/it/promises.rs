@@ -78,7 +78,7 @@ const HELD: [(&str, &str, &str); 54] = [
     (L1, "tests/it/http_partners.rs", "one_bad_partner_never_hurts_the_rest"),
     (L1, "tests/it/crash/mod.rs", "a_slow_partner_is_asked_again_after_a_kill"),
     (L2, "src/engine/matching/tests.rs", "every_place_is_given_back"),
-    (L2, "tests/it/rate_tables.rs", "beyond_the_limit_of_live_tables_a_submit_is_refused_at_once"),
+    (L2, "tests/it/rate_tables.rs", "beyond_the_limit_of_pending_tables_a_submit_is_refused_at_once"),
     (L3, "tests/it/command_line.rs", "a_daemon_that_is_told_to_stop_drains_and_exits_with_0"),
     (L3, "tests/it/command_line.rs", "a_stop_waits_no_longer_than_the_drain"),
     (L3, "src/store/tests/writer_thread.rs", "closing_gives_up_on_a_writer_that_is_stuck"),

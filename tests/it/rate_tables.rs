@@ -350,10 +350,10 @@ async fn browsers_of_other_origins_may_call() {
 }
 
 #[tokio::test]
-async fn beyond_the_limit_of_live_tables_a_submit_is_refused_at_once() {
+async fn beyond_the_limit_of_pending_tables_a_submit_is_refused_at_once() {
     let silent =
         partner("silent").loan(r#"simulate = { delay = "1ms", failure_rate = 1.0, failure = "silence" }"#);
-    let daemon = Daemon::with_partners(vec![silent]).setting("matching.live_tables", "2").start().await;
+    let daemon = Daemon::with_partners(vec![silent]).setting("matching.pending_tables", "2").start().await;
     for _ in 0..2 {
         assert_eq!(daemon.submit(LOAN).await.status, 200);
     }

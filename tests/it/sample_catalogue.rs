@@ -1,4 +1,4 @@
-//! The sample catalogue and the sample leads: each kind of lead gets the offers that one would expect, whole and valid.
+//! The sample catalog and the sample leads: each kind of lead gets the offers that one would expect, whole and valid.
 
 use std::collections::BTreeSet;
 

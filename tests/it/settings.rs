@@ -18,8 +18,8 @@ async fn the_admin_listener_tells_life_readiness_and_every_metric() {
     for metric in [
         "offerd_http_requests_total",
         "offerd_partner_outcomes_total",
-        "offerd_live_rate_tables",
-        "offerd_open_rate_tables",
+        "offerd_rate_tables_in_memory",
+        "offerd_pending_rate_tables",
         "offerd_store_commit_seconds",
     ] {
         assert!(text.contains(metric), "{metric} is not in:\n{text}");

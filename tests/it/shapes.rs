@@ -84,7 +84,7 @@ struct Twelve {
 
 impl Twelve {
     async fn start() -> Self {
-        let mut plan = Daemon::with_partners(Vec::new()).setting("wire.simulate_only", "true");
+        let mut plan = Daemon::with_partners(Vec::new()).setting("wire.breakers_only_log", "true");
         for key in names(&shapes().join("partners")) {
             let text = file(&key, "http://127.0.0.1:1");
             for name in text.split("{ env = \"").skip(1) {

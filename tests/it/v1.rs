@@ -461,7 +461,7 @@ async fn v1_is_whoevers_unless_the_setting_narrows_it() {
     assert_eq!(statuses(&narrowed).await, [200, 201, 201, 200]);
 }
 
-/// What the sample catalogue has beside the specification, which v1 never had.
+/// What the sample catalog has beside the specification, which v1 never had.
 const ADDED: [&str; 22] = [
     "createdAt",
     "partnerPageUrl",

@@ -35,7 +35,8 @@ type Judged = (&'static str, &'static str, String);
 /// All checks; `first` and `last` are a minute apart.
 pub(super) fn checks(app: &AdminState, first: &MetricsReading, last: &MetricsReading) -> Vec<HealthCheck> {
     let queue = limited(last.queue, app.settings().store.queue, "commits waiting");
-    let tables = limited(last.open_tables, app.engine.configuration().rules.matching.live_tables, "open");
+    let tables =
+        limited(last.open_tables, app.engine.configuration().rules.matching.pending_tables, "pending");
     let judged = [
         ("Leads", "/readyz", Some(leads(app))),
         ("Store", "/readyz", Some(store(app))),
@@ -43,7 +44,7 @@ pub(super) fn checks(app: &AdminState, first: &MetricsReading, last: &MetricsRea
         ("Store queue", metrics::STORE_QUEUE_DEPTH, Some(queue)),
         ("Records", RECORDS_FROM, Some(records(app, last))),
         ("Clock", metrics::STORE_CLOCK_OFFSET, Some(clock(app))),
-        ("Rate tables", metrics::OPEN_TABLES, Some(tables)),
+        ("Rate tables", metrics::PENDING_TABLES, Some(tables)),
         ("Requests", REFUSED_FROM, Some(refused(first, last))),
         ("Partners", "offerd partners list", Some(partners(app))),
         ("Partners’ health", metrics::PARTNER_HEALTH, Some(partners_health(app))),

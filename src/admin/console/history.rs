@@ -14,8 +14,8 @@ use super::kept_history;
 use super::today::Today;
 use offerd_base::telemetry::figures::{Distribution, MetricsSnapshot};
 use offerd_base::telemetry::metrics::{
-    HTTP_REQUEST_SECONDS, HTTP_REQUESTS, HTTP_REQUESTS_REFUSED, OPEN_TABLES, PARTNER_OUTCOMES, RELOADED_AT,
-    RELOADS, STORE_BROKEN_RECORDS, STORE_COMMIT_SECONDS, STORE_FREE_BYTES, STORE_QUEUE_DEPTH,
+    HTTP_REQUEST_SECONDS, HTTP_REQUESTS, HTTP_REQUESTS_REFUSED, PARTNER_OUTCOMES, PENDING_TABLES,
+    RELOADED_AT, RELOADS, STORE_BROKEN_RECORDS, STORE_COMMIT_SECONDS, STORE_FREE_BYTES, STORE_QUEUE_DEPTH,
     SUBMITS_REFUSED, TABLES_SETTLED,
 };
 
@@ -160,7 +160,7 @@ impl MetricsReading {
             polls: figures.distribution(HTTP_REQUEST_SECONDS, &[("route", POLL_ROUTE)]),
             commits: figures.distribution(STORE_COMMIT_SECONDS, &[]),
             queue: figures.gauge(STORE_QUEUE_DEPTH).unwrap_or_default(),
-            open_tables: figures.gauge(OPEN_TABLES).unwrap_or_default(),
+            open_tables: figures.gauge(PENDING_TABLES).unwrap_or_default(),
             settled: figures.sum(TABLES_SETTLED, &[]),
             asked: figures.sum(PARTNER_OUTCOMES, &[]),
             offered: figures.sum(PARTNER_OUTCOMES, &[("outcome", "offers")]),

@@ -45,7 +45,7 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
             let (Some(first), Some(last)) = (minute.first(), minute.last()) else {
                 return Err(Failure::overloaded(1));
             };
-            let limit = app.engine.configuration().rules.matching.live_tables;
+            let limit = app.engine.configuration().rules.matching.pending_tables;
             let tiles = tiles(&RecentReadings { first, last, quarter: &quarter }, limit)?;
             let checks = checks(app, first, last);
             let attention = attention(app, &checks, sees_money);
@@ -69,7 +69,7 @@ fn tiles(lately: &RecentReadings, limit: usize) -> Result<Vec<Value>> {
     let tiles = [
         lately.growing(leads, |at| at.leads, taken_in),
         lately.within(submits, |at| &at.submits, halves_of_all),
-        lately.standing(("Open rate tables", metrics::OPEN_TABLES), |at| at.open_tables, room),
+        lately.standing(("Pending rate tables", metrics::PENDING_TABLES), |at| at.open_tables, room),
         lately.growing(("Asks finished", metrics::PARTNER_OUTCOMES), |at| at.asked, offered),
         lately.growing(("Requests", metrics::HTTP_REQUESTS), |at| at.requests, turned_away),
         lately.answers(("Answered 4xx", "offerd_http_requests_total, status 4xx"), |at| at.faulty),

@@ -82,8 +82,8 @@ fn health(health: Health) -> Pill {
 impl From<EndpointState> for BreakerView {
     fn from(endpoint: EndpointState) -> Self {
         let detail = endpoint.detail();
-        let EndpointState { breaker, simulated, in_flight, calls, failed, .. } = endpoint;
-        let (rank, class, words) = match (breaker, simulated) {
+        let EndpointState { breaker, only_logged, in_flight, calls, failed, .. } = endpoint;
+        let (rank, class, words) = match (breaker, only_logged) {
             (BreakerState::Closed, _) => (0, "good", "closed"),
             (BreakerState::HalfOpen, _) => (1, "warn", "half open"),
             (BreakerState::Open, true) => (2, "warn", "open, only counting"),

@@ -173,7 +173,7 @@ sections! {
     Experiments "Experiments" "/console/experiments";
     Postbacks "Postbacks" "/console/postbacks";
     Persons "Data requests" "/console/persons";
-    Catalogue "Catalogue" "/console/catalogue";
+    Catalogue "Catalog" "/console/catalogue";
     Nodes "Nodes" "/console/nodes";
     System "System" "/console/system";
     People "Users" "/console/people";

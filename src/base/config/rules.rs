@@ -108,15 +108,15 @@ impl Settings {
     }
 
     fn store(&self, rules: &mut CrossKeyChecks<'_>) {
-        let (queue, live_tables) = (self.store.queue, self.matching.live_tables);
-        let keys = ["store.queue", "matching.live_tables"];
+        let (queue, pending_tables) = (self.store.queue, self.matching.pending_tables);
+        let keys = ["store.queue", "matching.pending_tables"];
         // Each live table has at most one commit in flight, so a larger queue refuses none.
         if rules.defaults.contains(keys[0]) {
-            rules.want(queue > live_tables, &[keys[1], keys[0]], || {
-                format!("must be less than `store.queue` ({queue}), got {live_tables}; set both")
+            rules.want(queue > pending_tables, &[keys[1], keys[0]], || {
+                format!("must be less than `store.queue` ({queue}), got {pending_tables}; set both")
             });
         } else {
-            rules.beside(queue > live_tables, keys, "more than", [queue, live_tables]);
+            rules.beside(queue > pending_tables, keys, "more than", [queue, pending_tables]);
         }
         let (retention, age) = (self.store.retention, self.store.volume_age);
         let is_long = retention.is_zero() || retention >= age;

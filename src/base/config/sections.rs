@@ -225,9 +225,9 @@ table! {
         /// Time reserved for second look.
         second_look_reserve: Duration = span(ZERO, 5 * MINUTE) => reloadable,
         /// Pending rate tables.
-        live_tables: usize = count(1, 1_000_000) => reloadable,
+        pending_tables: usize = count(1, 1_000_000) => reloadable,
         /// Pending rate tables of one company; 0 for no separate limit.
-        live_tables_per_company: usize = count(0, 1_000_000) => reloadable,
+        pending_tables_per_company: usize = count(0, 1_000_000) => reloadable,
         /// How long answers that no client can see yet are batched.
         gather_answers: Duration = span(ZERO, 5 * MINUTE) => reloadable,
         /// How long a complete table stays in memory.
@@ -241,10 +241,10 @@ table! {
     /// `[wire]`
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub struct WireSettings {
-        /// Largest share of HTTP partners' endpoints that breakers may eject at once, percent.
-        max_ejected_percent: u8 = count(0, 100) => reloadable,
-        /// Breakers only count and log; they eject nothing.
-        simulate_only: bool => reloadable,
+        /// Largest share of HTTP partners' endpoints whose breakers may be open at once, percent.
+        max_open_percent: u8 = count(0, 100) => reloadable,
+        /// Breakers only count and log; none keeps a call back.
+        breakers_only_log: bool => reloadable,
         /// Longest time for which an open breaker lets no call through.
         breaker_ceiling: Duration = span(SECOND, 5 * MINUTE) => reloadable,
         /// Memory for partners' answers under way, bytes.

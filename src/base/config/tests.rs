@@ -271,9 +271,9 @@ fn a_reserve_is_at_most_half_of_the_deadline_and_the_default_goes_with_any() {
 }
 
 #[test]
-fn who_sets_only_the_live_tables_is_told_of_them() {
-    let found = faults("[matching]\nlive_tables = 70000\n", &[]);
-    let wanted = "`matching.live_tables` must be less than `store.queue` (65536), got 70000; set both";
+fn who_sets_only_the_pending_tables_is_told_of_them() {
+    let found = faults("[matching]\npending_tables = 70000\n", &[]);
+    let wanted = "`matching.pending_tables` must be less than `store.queue` (65536), got 70000; set both";
     assert_eq!(found, [format!("offerd.toml:2: {wanted}")]);
 }
 
@@ -282,7 +282,7 @@ fn the_queue_has_room_for_every_live_table() {
     let found = faults("[store]\nqueue = 100\n", &[]);
     assert_eq!(
         found,
-        ["offerd.toml:2: `store.queue` must be more than `matching.live_tables` (20000), got 100"]
+        ["offerd.toml:2: `store.queue` must be more than `matching.pending_tables` (20000), got 100"]
     );
 }
 
@@ -684,12 +684,12 @@ fn the_same_settings_from_elsewhere_change_nothing() {
 
 #[test]
 fn a_reloadable_setting_must_fit_what_waits_for_a_restart() {
-    let later = of("[matching]\nlive_tables = 70000\n[store]\nqueue = 80000\n");
+    let later = of("[matching]\npending_tables = 70000\n[store]\nqueue = 80000\n");
     let faults = of("").reloaded(&later).unwrap_err();
     let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
     assert_eq!(
         told,
-        ["`matching.live_tables` must be less than `store.queue` (65536), got 70000; set both; settings \
+        ["`matching.pending_tables` must be less than `store.queue` (65536), got 70000; set both; settings \
                 that wait for a restart count with their running values"]
     );
 }

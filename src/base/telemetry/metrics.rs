@@ -64,8 +64,8 @@ macro_rules! metrics {
 }
 
 metrics! {
-    Gauge READY "offerd_ready" [] "1 while new leads are accepted, else 0, as `/readyz` answers.";
-    Gauge NOT_READY "offerd_not_ready" ["cause"] "1 for the cause why new leads are not accepted, else 0: disk_full, store_stalled, store_failed, store_damaged, database_silent, opt_outs_locked. A start and a stop have no cause.";
+    Gauge READY "offerd_ready" [] "1 while the daemon is ready, else 0, as `/readyz` answers.";
+    Gauge NOT_READY "offerd_not_ready" ["cause"] "1 for the cause why the daemon is not ready, else 0: disk_full, store_stalled, store_failed, store_damaged, database_silent (new leads are refused); opt_outs_locked (leads are accepted, and no partner is asked). A start and a stop have no cause.";
     Gauge MASTER_KEY_DIFFERS "offerd_master_key_differs" [] "1 while the settings give another master key than the one of the store, so that the next start fails; else 0.";
     Gauge BUILD_INFO "offerd_build_info" ["version"] "1, with the version of offerd.";
     Counter PROCESS_CPU_SECONDS "process_cpu_seconds_total" [] "Processor time of the process, in seconds.";
@@ -88,8 +88,8 @@ metrics! {
     Counter HTTP_ACCEPT_ERRORS "offerd_http_accept_errors_total" ["listener"] "Connections that could not be accepted.";
     Counter CONSOLE_SIGN_INS_REFUSED "offerd_console_sign_ins_refused_total" ["reason"] "Failed sign-ins to the console: wrong, or too_many within a minute, whose password is not checked; and users named by a proxy (console.proxy): untrusted, from another address, or unknown.";
     Counter CONSOLE_SEARCHES_STOPPED "offerd_console_searches_stopped_total" [] "Rate table searches in the console that stopped at console.tables_looked_at or console.tables_read; the next page continues them.";
-    Gauge LIVE_TABLES "offerd_live_rate_tables" [] "Rate tables in memory: pending ones, and complete ones that linger (matching.linger).";
-    Gauge OPEN_TABLES "offerd_open_rate_tables" [] "Pending rate tables; the limit is matching.live_tables.";
+    Gauge TABLES_IN_MEMORY "offerd_rate_tables_in_memory" [] "Rate tables in memory: pending ones, and complete ones that linger (matching.linger).";
+    Gauge PENDING_TABLES "offerd_pending_rate_tables" [] "Pending rate tables; the limit is matching.pending_tables.";
     Gauge KEPT_TABLE_BYTES "offerd_kept_table_bytes" [] "Bytes of rendered complete rate tables in memory; the limit is limits.shown_bytes.";
     Counter COMPLETE_TABLES_SHOWN "offerd_complete_tables_shown_total" ["from"] "Complete rate tables shown, by source: memory (already rendered), records (rendered anew).";
     Counter CONSENTS_CUT "offerd_consents_cut_total" [] "Consent statements of leads dropped because of limits.consents_kept_per_lead.";
@@ -104,8 +104,8 @@ metrics! {
     Counter CLICKS "offerd_clicks_total" ["kept"] "Clicks redirected to a partner, and whether they are stored with the lead (yes) or only counted (no): limits.clicks_kept_per_offer.";
     Counter PREVIEW_CLICKS "offerd_preview_clicks_total" ["partner", "product_type"] "Clicks on preview offers redirected to a partner; they belong to no lead.";
     Counter LOAN_REPORTS "offerd_loan_reports_total" ["event"] "Reports of approval probability created, and those displaced before approval.reports_kept because of approval.reports_per_company.";
-    Counter OFFER_PAGES "offerd_offer_pages_total" ["answer"] "Requests for pages of offers: shown, unknown, expired (offer_pages.open_for); and pages that explain why an offer does not open: offer_ended, offer_unavailable, too_often.";
-    Counter OFFER_PAGE_DISPLAYS "offerd_offer_page_displays_total" ["recorded"] "Displays reported by pages of offers, and whether they are recorded (yes) or not (no): of no offer of an open page, or more often than it may be clicked (limits.clicks_per_second_per_offer), or beyond limits.displays_kept_per_offer.";
+    Counter OFFER_PAGES "offerd_offer_pages_total" ["answer"] "Requests for offer pages: shown, unknown, expired (offer_pages.open_for); and pages that explain why an offer does not open: offer_ended, offer_unavailable, too_often.";
+    Counter OFFER_PAGE_DISPLAYS "offerd_offer_page_displays_total" ["recorded"] "Displays reported by offer pages, and whether they are recorded (yes) or not (no): of no offer of an open page, or more often than it may be clicked (limits.clicks_per_second_per_offer), or beyond limits.displays_kept_per_offer.";
     Counter OFFER_DISPLAYS_CUT "offerd_offer_displays_cut_total" [] "Displays reported by images (pixel.gif, seen.gif) and not stored because of limits.displays_kept_per_offer.";
     Gauge LIMIT_USED "offerd_limit_used_ratio" ["partner", "product_type", "limit"] "Used share of per_minute, per_day, per_week, per_month or budget.";
     Counter PARTNER_OUTCOMES "offerd_partner_outcomes_total" ["partner", "product_type", "outcome"] "Asks by outcome.";

@@ -107,7 +107,7 @@ mod tests {
                 "askedThisMinute": 0, "askedToday": 0, "owedToday": 0.0, "health": { "health": health } });
             judged(&serde_json::from_value(standing).unwrap()).map(|one| (one.state, one.found))
         };
-        let open = "`far` loan is kept out by its breaker since 2026-11-20 10:00 UTC: open, asks again in \
+        let open = "`far` loan is behind an open breaker since 2026-11-20 10:00 UTC: open, asks again in \
             3 s; last: status 500";
         let (wrong, look) = (CheckState::Wrong, CheckState::Look);
         for (state, health, wanted) in [

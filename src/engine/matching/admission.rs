@@ -1,4 +1,4 @@
-//! Admission: limits the live rate tables, in total and per company. A shrunken limit ends no table.
+//! Admission: limits the pending rate tables, in total and per company. A shrunken limit ends no table.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::refused::LeadRefusal;
 use offerd_base::config::MatchingSettings;
 use offerd_base::shares::{CompanyShare, CompanyShares};
-use offerd_base::telemetry::metrics::OPEN_TABLES;
+use offerd_base::telemetry::metrics::PENDING_TABLES;
 
 /// Counts live tables. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -31,14 +31,14 @@ const CLOSED: usize = 1 << (usize::BITS - 1);
 impl Admission {
     /// A slot for a company's new table under the current limits; refuses when there is none.
     pub fn admit(&self, company: Uuid, rules: MatchingSettings) -> Result<LiveSlot, LeadRefusal> {
-        let share = self.shares.take(company, 1, rules.live_tables_per_company);
+        let share = self.shares.take(company, 1, rules.pending_tables_per_company);
         let share = share.ok_or_else(|| LeadRefusal::Full.counted("company_full"))?;
-        self.slot(rules.live_tables, || Some(share)).ok_or_else(|| LeadRefusal::Full.counted("full"))
+        self.slot(rules.pending_tables, || Some(share)).ok_or_else(|| LeadRefusal::Full.counted("full"))
     }
 
     /// A slot for a table that was accepted before a crash, even if its company is over its limit.
     pub fn readmit(&self, company: Uuid, rules: MatchingSettings) -> Option<LiveSlot> {
-        self.slot(rules.live_tables, || self.shares.take(company, 1, rules.live_tables_per_company))
+        self.slot(rules.pending_tables, || self.shares.take(company, 1, rules.pending_tables_per_company))
     }
 
     /// Admits no more tables.
@@ -49,7 +49,7 @@ impl Admission {
     fn slot(&self, most: usize, share: impl FnOnce() -> Option<CompanyShare>) -> Option<LiveSlot> {
         let one_more = |taken| (taken < most).then_some(taken + 1);
         self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).ok()?;
-        gauge!(OPEN_TABLES).increment(1.0);
+        gauge!(PENDING_TABLES).increment(1.0);
         Some(LiveSlot { taken: Arc::clone(&self.taken), _share: share() })
     }
 }
@@ -57,7 +57,7 @@ impl Admission {
 impl Drop for LiveSlot {
     fn drop(&mut self) {
         self.taken.fetch_sub(1, Ordering::AcqRel);
-        gauge!(OPEN_TABLES).decrement(1.0);
+        gauge!(PENDING_TABLES).decrement(1.0);
     }
 }
 
@@ -69,8 +69,8 @@ mod tests {
     const ONE: Uuid = Uuid::from_u128(1);
     const OTHER: Uuid = Uuid::from_u128(2);
 
-    fn limits(live_tables: usize, live_tables_per_company: usize) -> MatchingSettings {
-        MatchingSettings { live_tables, live_tables_per_company, ..world::rules().matching }
+    fn limits(pending_tables: usize, pending_tables_per_company: usize) -> MatchingSettings {
+        MatchingSettings { pending_tables, pending_tables_per_company, ..world::rules().matching }
     }
 
     fn most(of_all: usize) -> MatchingSettings {

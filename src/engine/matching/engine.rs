@@ -29,7 +29,7 @@ use crate::rate_table::table::Table;
 use crate::records::Records;
 use crate::records::loan_reports::LoanReports;
 use offerd_base::partner_health::{Health, Judgement};
-use offerd_base::telemetry::metrics::LIVE_TABLES;
+use offerd_base::telemetry::metrics::TABLES_IN_MEMORY;
 use offerd_base::telemetry::traces::Traces;
 use offerd_model::{BaseUrl, ProductType, Viewer};
 use offerd_partners::ranking::RankedBy;
@@ -185,7 +185,7 @@ impl MatchingEngine {
                 client.iter().flat_map(|client| client.undeclared_reasons.counted()).collect();
             let endpoint = client.map(|client| client.state());
             let last = endpoint.as_ref().and_then(|endpoint| endpoint.last_failure.clone());
-            let endpoint = endpoint.filter(|endpoint| !endpoint.simulated);
+            let endpoint = endpoint.filter(|endpoint| !endpoint.only_logged);
             if let (State::Active, Some(endpoint)) = (standing.state, endpoint)
                 && let Some(since) = endpoint.ejected_since
             {
@@ -277,14 +277,14 @@ impl LiveTables {
     pub fn add(&self, head: &Arc<TableHeader>, actor: Addr<RateTableActor>) {
         let mut tables = self.0.write();
         tables.insert(head.uuid, (Arc::clone(head), actor));
-        gauge!(LIVE_TABLES).set(tables.len() as f64);
+        gauge!(TABLES_IN_MEMORY).set(tables.len() as f64);
     }
 
     /// Removes a table's actor.
     pub fn remove(&self, table: Uuid) {
         let mut tables = self.0.write();
         tables.remove(&table);
-        gauge!(LIVE_TABLES).set(tables.len() as f64);
+        gauge!(TABLES_IN_MEMORY).set(tables.len() as f64);
     }
 
     /// The actor of a table; `Some(None)` when the table is live but not visible to the viewer.

@@ -170,8 +170,8 @@ impl PartnerClients {
 }
 
 fn group_rules(settings: WireSettings) -> GroupRules {
-    let WireSettings { max_ejected_percent, simulate_only, breaker_ceiling, answer_bytes, .. } = settings;
-    GroupRules { max_ejected_percent, simulate_only, open_ceiling: breaker_ceiling, answer_bytes }
+    let WireSettings { max_open_percent, breakers_only_log, breaker_ceiling, answer_bytes, .. } = settings;
+    GroupRules { max_open_percent, breakers_only_log, open_ceiling: breaker_ceiling, answer_bytes }
 }
 
 impl PartnerClient {

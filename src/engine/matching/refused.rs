@@ -21,7 +21,7 @@ pub enum LeadRefusal {
     OtherBody,
     /// A request with the same idempotency key is in flight.
     UnderWay,
-    /// The limit of live rate tables, or of concurrent changes to the lead, is reached.
+    /// The limit of pending rate tables, or of concurrent changes to the lead, is reached.
     Full,
     /// The disk is nearly full.
     DiskFull,

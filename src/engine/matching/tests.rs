@@ -268,7 +268,7 @@ fn a_complete_table_is_read_from_the_store_once_its_actor_has_left() {
 fn every_place_is_given_back() {
     paused(async {
         let mut rules = rules();
-        rules.matching.live_tables = 1;
+        rules.matching.pending_tables = 1;
         let world = World::with_rules(&[partner("slow").loan(&simulate("1s"))], rules).await;
         for _ in 0..3 {
             world.submit(Until::Prompt).await;

@@ -165,7 +165,7 @@ mod tests {
     fn a_message_names_the_cause_and_the_node_that_judges() {
         let settings = Settings::from_layers(None, []).unwrap();
         let labels = vec![("cause".to_owned(), "disk_full".to_owned())];
-        let alert = Alert::begun("OfferdNotReady", labels, "not accepted: disk_full", 0);
+        let alert = Alert::begun("OfferdNotReady", labels, "not ready: disk_full", 0);
         let message = AlertMessage::of(AlertChange::Fired, &alert, 0);
         let mut batch = MessageBatch::to("ops", vec![message], &settings.alerts);
         let read = |batch: &MessageBatch| -> serde_json::Value {

@@ -82,7 +82,7 @@ use Severity::{Notice, Page, Ticket};
 #[rustfmt::skip]
 pub const RULES: &[AlertRule] = &[
     rule("OfferdNotReady", Page, A_MOMENT, Level(NOT_READY, Above(0.0)), &["cause"],
-        "new leads are not accepted: {cause}", "no-new-leads-are-taken-in"),
+        "not ready: {cause}", "no-new-leads-are-taken-in"),
     rule("OfferdNoLeads", Page, minutes(5), Level(LEADS_MISSING, AboveSetting(|settings| settings.alerts.leads_missing as f64)), &[],
         "no leads arrive; {value} would be usual since the last one", "no-leads-arrive"),
     rule("OfferdOffersFall", Ticket, NO, Level(OFFERS_FALL, Above(0.0)), &[],
@@ -108,7 +108,7 @@ pub const RULES: &[AlertRule] = &[
     rule("OfferdPartnerLimitUsedUp", Notice, minutes(1), Level(LIMIT_USED, AtLeast(1.0, ("limit", "!per_minute"))), &["partner", "product_type", "limit"],
         "{partner} ({product_type}) has used up its {limit} limit", "a-limit-is-used-up"),
     rule("OfferdPostbacksLag", Ticket, minutes(5), Level(POSTBACK_LAG, Above(900.0)), &["subscription"],
-        "events for {subscription} are not acknowledged", "postbacks-do-not-arrive"),
+        "the oldest event for {subscription} has not been acknowledged for {value} s", "postbacks-do-not-arrive"),
     rule("OfferdPostbacksGivenUp", Ticket, minutes(1), Level(POSTBACKS_DEAD, Above(0.0)), &["subscription"],
         "events for {subscription} were given up", "postbacks-were-given-up"),
     rule("OfferdStoreSlow", Ticket, minutes(10), Slow(STORE_COMMIT_SECONDS, minutes(5), 0.3), &[],
@@ -120,7 +120,7 @@ pub const RULES: &[AlertRule] = &[
     rule("OfferdStoreDamaged", Page, NO, Level(STORE_DAMAGE, Above(0.0)), &[],
         "damaged places of the store's files: {value}", "records-cannot-be-read"),
     rule("OfferdRecordsBroken", Page, NO, Growth(STORE_BROKEN_RECORDS, ("", ""), minutes(60), 0.0), &["tree"],
-        "damaged records of {tree}", "records-cannot-be-read"),
+        "broken records of {tree}", "records-cannot-be-read"),
     rule("OfferdClockWrong", Page, NO, Level(STORE_CLOCK_OFFSET, FarFromZero(600.0)), &[],
         "the system clock is wrong; offerd uses its own clock for arrivals", "the-clock-is-wrong"),
     rule("OfferdClockStepped", Ticket, NO, Growth(STORE_CLOCK_STEPS, ("to", "!followed"), minutes(15), 0.0), &["to"],
@@ -302,7 +302,7 @@ groups:
             AlertRule::named(name).unwrap().told(&labels.collect::<Vec<_>>(), value)
         };
         let cases = [
-            (told("OfferdNotReady", &[("cause", "disk_full")], 1.0), "new leads are not accepted: disk_full"),
+            (told("OfferdNotReady", &[("cause", "disk_full")], 1.0), "not ready: disk_full"),
             (
                 told("OfferdDiskFills", &[], 5430.0),
                 "at this rate the disk reaches store.reserve_bytes in 1h 30m",

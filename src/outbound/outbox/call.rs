@@ -17,9 +17,9 @@ const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 const ANSWER_BYTES: usize = 256 * 1024;
 
 /// A wire for receivers, separate from that of partners so that failures of one do not affect the other.
-pub fn wire(simulate_only: bool) -> Wire {
+pub fn wire(breakers_only_log: bool) -> Wire {
     let (open_ceiling, answer_bytes) = (Duration::MAX, usize::MAX);
-    Wire::new(GroupRules { max_ejected_percent: 100, simulate_only, open_ceiling, answer_bytes })
+    Wire::new(GroupRules { max_open_percent: 100, breakers_only_log, open_ceiling, answer_bytes })
 }
 
 /// The connection rules for a receiver.

@@ -147,7 +147,8 @@ async fn answers_under_way_leave_no_room_for_more() {
     let server = Server::always(answer("200 OK", &"x".repeat(100))).await;
     let wire = wire(50, false);
     let open_ceiling = Duration::from_secs(300);
-    let rules = GroupRules { max_ejected_percent: 50, simulate_only: false, open_ceiling, answer_bytes: 250 };
+    let rules =
+        GroupRules { max_open_percent: 50, breakers_only_log: false, open_ceiling, answer_bytes: 250 };
     wire.set_rules(rules);
     let endpoint = wire.pool("lender", near()).unwrap().endpoint("loan", once());
     let kept = send(&endpoint, server.url()).await.unwrap().body;

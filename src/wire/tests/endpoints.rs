@@ -158,7 +158,7 @@ async fn a_simulated_breaker_refuses_nothing() {
     let server = Server::always(answer("200 OK", "")).await;
     let endpoint = endpoint(&wire(50, true));
     assert_eq!(eject(&endpoint), BreakerState::Open);
-    assert!(endpoint.state().simulated);
+    assert!(endpoint.state().only_logged);
     assert!(send(&endpoint, server.url()).await.is_ok());
 }
 
@@ -242,8 +242,8 @@ async fn the_group_limits_how_long_it_stays_open_also_by_a_reload() {
     let asks_again_in = || endpoint.state().asks_again_in.unwrap().as_secs_f64().ceil();
     assert_eq!(asks_again_in(), 60.0);
     let rules = GroupRules {
-        max_ejected_percent: 50,
-        simulate_only: false,
+        max_open_percent: 50,
+        breakers_only_log: false,
         open_ceiling: seconds(30),
         answer_bytes: usize::MAX,
     };

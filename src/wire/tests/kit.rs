@@ -95,10 +95,10 @@ pub(super) fn near() -> PoolRules {
     }
 }
 
-pub(super) fn wire(max_ejected_percent: u8, simulate_only: bool) -> Wire {
+pub(super) fn wire(max_open_percent: u8, breakers_only_log: bool) -> Wire {
     Wire::new(GroupRules {
-        max_ejected_percent,
-        simulate_only,
+        max_open_percent,
+        breakers_only_log,
         open_ceiling: Duration::from_secs(300),
         answer_bytes: usize::MAX,
     })

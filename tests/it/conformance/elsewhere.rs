@@ -37,7 +37,7 @@ const HELD: [(&str, &str, &str); 46] = [
     ),
     ("Resources: payments in dollars", "tests/it/rate_tables.rs", "a_personal_loan_is_priced_for_the_lead"),
     (
-        "Resources: the catalogue has it all",
+        "Resources: the catalog has it all",
         "tests/it/sample_catalogue.rs",
         "the_catalogue_covers_what_the_specification_names",
     ),

@@ -67,7 +67,7 @@ async fn for_every_failure_the_body_is_an_array_of_api_error() {
 async fn a_service_at_its_limit_answers_5xx_and_says_when_to_come_again() {
     let silent =
         partner("silent").loan(r#"simulate = { delay = "1ms", failure_rate = 1.0, failure = "silence" }"#);
-    let daemon = Daemon::with_partners(vec![silent]).setting("matching.live_tables", "1").start().await;
+    let daemon = Daemon::with_partners(vec![silent]).setting("matching.pending_tables", "1").start().await;
     let lead = r#"{"productTypes":["loan"],"loanInformation":{"loanAmount":5000},
         "creditInformation":{"providedCreditRating":"good"}}"#;
     assert_eq!(daemon.submit(lead).await.status, 200);

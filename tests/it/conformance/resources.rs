@@ -183,7 +183,7 @@ async fn the_loan_amount_of_a_table_is_that_of_the_lead_at_its_creation() {
     assert_eq!(daemon.submit("{}").await.json().get("loanAmount"), None);
 }
 
-/// Every offer that the sample catalogue has for the lead that tells everything, by its array; asked for once.
+/// Every offer that the sample catalog has for the lead that tells everything, by its array; asked for once.
 async fn all_offers() -> &'static [(&'static str, Value)] {
     static OFFERS_OF_ALL: OnceCell<Vec<(&str, Value)>> = OnceCell::const_new();
     let asked = async {

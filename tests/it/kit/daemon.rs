@@ -62,7 +62,7 @@ impl Daemon {
         }
     }
 
-    /// A daemon with the sample catalogue.
+    /// A daemon with the sample catalog.
     pub fn with_sample_partners() -> Plan {
         Plan::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("partners"))
     }

@@ -45,7 +45,7 @@ fn quotation_marks() -> Vec<File> {
         file(
             "1,5\" pipe\n2,y\n",
             &["2! quotation mark amid a field", "3: 2|y"],
-            "inches in a catalogue; a school's importer of notes stopped at them",
+            "inches in a catalog; a school's importer of notes stopped at them",
         ),
         file(
             "1,\"low\n2,y\n3,high\"\n4,w\n",

@@ -75,7 +75,7 @@ pub(super) fn search(
         let Some((oldest, _)) = chunk.first() else { return Ok(sought) };
         before = *oldest;
         for (table, bytes) in chunk.into_iter().rev() {
-            // The store reports a corrupt one.
+            // The store reports a broken one.
             let head = store.decode::<TableHeader>(Tree::RateTables, table.as_bytes(), &bytes);
             let Ok(head) = head else { continue };
             sought.looked_at += 1;

@@ -105,7 +105,7 @@ worded! {
     /// At its payout budget.
     OverBudget "over budget";
     /// Its circuit breaker is open.
-    BreakerOpen "kept out by its breaker";
+    BreakerOpen "behind an open breaker";
     /// Before its first day or after its last.
     OutsideDays "outside its days";
     /// A suppression list that the seat names is missing.

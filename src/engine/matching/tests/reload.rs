@@ -28,12 +28,12 @@ fn a_table_keeps_the_book_and_the_rules_that_it_was_begun_with() {
 }
 
 #[test]
-fn the_limit_of_live_tables_changes_at_once_and_takes_no_place_away() {
+fn the_limit_of_pending_tables_changes_at_once_and_takes_no_place_away() {
     paused(async {
         let partners = [partner("slow").loan(&simulate("1s"))];
-        let most = |live_tables| {
+        let most = |pending_tables| {
             let mut rules = rules();
-            rules.matching.live_tables = live_tables;
+            rules.matching.pending_tables = pending_tables;
             rules
         };
         let world = World::with_rules(&partners, most(2)).await;

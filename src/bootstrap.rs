@@ -10,7 +10,7 @@ use offerd_store::tokens::{NewToken, Tokens};
 /// The name of the company that a first start creates.
 const COMPANY: &str = "Sandbox";
 
-/// A lead for which the sample catalogue has offers.
+/// A lead for which the sample catalog has offers.
 const SAMPLE_LEAD: &str = r#"{"productTypes":["loan"],"personalInformation":{"state":"WA"},
          "loanInformation":{"purpose":"debt_consolidation","loanAmount":10000},
          "creditInformation":{"providedCreditRating":"good"}}"#;

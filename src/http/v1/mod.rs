@@ -8,7 +8,7 @@
 //! | kind of bank account | `bankAccountType` (both are read) | `backAccountType` | [`leads`] |
 //! | no `productTypes` | all are requested | v1's four are, without second look | [`submission`] |
 //! | `specialOffers` | those of types that v1 lacks | none | [`rate_tables`] |
-//! | `partnerPageUrl`, `embedUrl` | the page of a rate table | none | [`rate_tables`] |
+//! | `partnerPageUrl`, `embedUrl` | the offer page of a rate table | none | [`rate_tables`] |
 //! | `pendingResponses` | name all product types | name v1's | [`rate_tables`] |
 //! | values of a lead | all | fewer | [`values`], [`leads`] |
 //! | band of a fair credit score | from 620 | from 600 | [`bands`] |

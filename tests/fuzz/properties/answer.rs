@@ -26,7 +26,7 @@ struct Sample {
 static SAMPLE: LazyLock<Sample> = LazyLock::new(|| {
     let partners = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|above| above.join("partners"));
     let partners = partners.into_iter().find(|partners| partners.join("hazelmoor_lending.toml").exists());
-    let book = Book::load(&partners.expect("the sample catalogue")).expect("the sample catalogue is good");
+    let book = Book::load(&partners.expect("the sample catalog")).expect("the sample catalog is good");
     let seats = book.seats().iter().filter(|seat| seat.http.is_some()).cloned().collect();
     let lead = Lead::read(include_bytes!("../../leads/everything.json")).expect("a sample lead");
     Sample { lead, seats }
@@ -112,7 +112,7 @@ fn facts(lead: &Lead) -> Facts<'_> {
     Facts::new(lead, asked().now, CreditBands::Current)
 }
 
-/// What tables know of a seat of the sample catalogue.
+/// What tables know of a seat of the sample catalog.
 pub fn a_seat() -> &'static SeatTemplate {
     &SAMPLE.seats[0].known_as
 }

@@ -1,5 +1,5 @@
 //! `GET /offers/{page}`, `GET /offers/{page}/embed`, `GET /offers/{page}/events`,
-//! `GET /offers/{page}/{offer}/seen.gif`: the page of a rate table, which shows its offers to a person as
+//! `GET /offers/{page}/{offer}/seen.gif`: the offer page of a rate table, which shows its offers to a person as
 //! they arrive.
 //!
 //! Its address is the only credential ([`public_ids`](offerd_engine::records::public_ids)).
@@ -119,7 +119,7 @@ async fn page(context: Context<ApiState>, framed: bool) -> Answer {
         return message(&app, None, framed, PageMessage::UNKNOWN);
     };
     let root = root_of(&app, &context.params);
-    let written = blocking("a page of offers could not be written", move || {
+    let written = blocking("an offer page could not be written", move || {
         let (name, brand) = brand_of(&app, Some(opened.viewer.company));
         let until = day(&opened.until);
         let ends = ends(&app, &opened)?;

@@ -5,10 +5,11 @@
 //! syncs those now and then, and recycles obsolete [segments](segment). A segment begins with the lengths of
 //! the record files at that moment. When the store is opened, later changes are appended anew, in order.
 //! Replaying a change twice is harmless: it states the whole record.
-//!
 
 mod replay;
 mod segment;
+#[cfg(test)]
+mod tests;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};

@@ -16,12 +16,12 @@
 //! | Merging of leads | [`Lead::merged`] | `merge.rs` |
 //! | RateTable, PendingResponse | [`RateTable`], [`PendingResponse`] | `rate_table.rs` |
 //! | Offer common fields | [`Offer`] | `offer.rs` |
-//! | Partner | [`Partner`] | `offer.rs` |
+//! | Partner | [`Partner`] | `partner.rs` |
 //! | Originator, OriginatorImage | [`Originator`], [`OriginatorImage`] | `loan_offer.rs` |
 //! | CreditCardOffer, details | [`CreditCardOffer`], [`CreditCardOfferDetails`] | `credit_card_offer.rs` |
 //! | LoanOffer | [`LoanOffer`] | `loan_offer.rs` |
-//! | MortgageOffer, its details | [`MortgageOffer`], [`MortgageOfferDetails`] | `offer.rs` |
-//! | SavingsOffer, its details | [`SavingsOffer`], [`SavingsOfferDetails`] | `offer.rs` |
+//! | MortgageOffer, its details | [`MortgageOffer`], [`MortgageOfferDetails`] | `mortgage_offer.rs` |
+//! | SavingsOffer, its details | [`SavingsOffer`], [`SavingsOfferDetails`] | `savings_offer.rs` |
 //! | SpecialOffer | [`SpecialOffer`] | `special_offer.rs` |
 //! | Details of a life insurance policy | [`LifeInsuranceOfferDetails`] | `special_offer.rs` |
 //! | Analytics, wrappers | [`LeadEvent`], [`LeadPayout`], [`LeadClientTag`], [`FeedPage`] | `analytics.rs` |
@@ -30,6 +30,7 @@
 //! | UI | [`SessionInitNew`], [`SessionInit`], [`OfferDisplayNew`], [`OfferDisplay`] | `ui_event.rs` |
 //! | FeaturedFinancialInstitution | [`FeaturedFinancialInstitution`] | `look_ups.rs` |
 //! | VehicleDetails (newer editions) | [`VehicleDetails`] | `look_ups.rs` |
+//! | PrefillResponse (newer editions) | [`PrefillResponse`] | `prefill.rs` |
 //! | LoanReport (newer editions) | [`LoanReport`], [`LoanReportCreateData`] | `loan_report.rs` |
 //! | Enumerations | [`ProductType`] … [`TermUnit`] | `enums/` |
 //! | CardBenefit | [`CardBenefit`] | `credit_card_offer.rs` |
@@ -68,12 +69,16 @@ mod loan_offer;
 mod loan_report;
 mod look_ups;
 mod merge;
+mod mortgage_offer;
 mod offer;
+mod partner;
 mod partner_event;
 pub mod plain_number;
 mod plain_text;
+mod prefill;
 mod rate_table;
 mod record;
+mod savings_offer;
 pub mod schema;
 mod section;
 mod sections;
@@ -82,6 +87,7 @@ mod spoilt;
 mod suppression_kind;
 mod text_format;
 mod timestamp;
+mod token_kind;
 mod ui_event;
 mod v1_values;
 mod viewer;
@@ -105,18 +111,21 @@ pub use lead_explanation::*;
 pub use lead_view::{LeadAction, LeadStatus, LeadView};
 pub use loan_offer::{LoanOffer, Originator, OriginatorImage};
 pub use loan_report::{FinancialInstitutionLoanReport, LoanProbability, LoanReport, LoanReportCreateData};
-pub use look_ups::{FeaturedFinancialInstitution, PrefillResponse, VehicleDetails};
-pub use offer::{
-    IncentiveDetails, MortgageOffer, MortgageOfferDetails, Offer, Partner, SavingsOffer, SavingsOfferDetails,
-};
+pub use look_ups::{FeaturedFinancialInstitution, VehicleDetails};
+pub use mortgage_offer::{MortgageOffer, MortgageOfferDetails};
+pub use offer::Offer;
+pub use partner::Partner;
 pub use partner_event::*;
 pub use plain_text::{as_typed, name_as_it_looks, plain_text, trimmed};
+pub use prefill::PrefillResponse;
 pub use rate_table::{PendingResponse, RateTable};
+pub use savings_offer::{IncentiveDetails, SavingsOffer, SavingsOfferDetails};
 pub use schema::Components;
 pub use sections::*;
 pub use special_offer::{LifeInsuranceOfferDetails, SpecialOffer};
 pub use suppression_kind::{SuppressionDigest, SuppressionKind, has_unreadable_name, name_in_lists};
 pub use text_format::{Email, IpAddress, OpeId, Phone, Ssn, Zipcode};
 pub use timestamp::Timestamp;
+pub use token_kind::{InDoubt, TokenKind};
 pub use ui_event::{OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew};
-pub use viewer::{InDoubt, TokenKind, Viewer};
+pub use viewer::Viewer;

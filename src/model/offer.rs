@@ -8,15 +8,11 @@ use utoipa::openapi::{KnownFormat, Ref, RefOr, Schema, SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
 
-use super::enums::{
-    CompoundingMethod, FederalInsuranceType, IncentiveType, IncentiveUnit, MortgageAdjustmentType,
-    MortgageLoanType, ProductSubType, ProductType, TermUnit,
-};
-use super::fixed_point::{Money, Percent};
+use super::enums::{ProductSubType, ProductType};
+use super::partner::Partner;
 use super::plain_number;
 use super::schema::{self, Components};
 use super::timestamp::Timestamp;
-use crate::record;
 
 /// An offer, with the details of its kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -104,121 +100,5 @@ impl<D: ToSchema> ToSchema for Offer<D> {
         schema::reference::<ProductSubType>(components);
         schema::reference::<Timestamp>(components);
         schema::reference::<D>(components);
-    }
-}
-
-record! {
-    /// An institution, as shown with its offers.
-    Partner {
-        /// The partner's id.
-        uuid: Uuid,
-        /// The name to show.
-        name: String,
-        /// A description, in a sentence or two.
-        description: String,
-        /// The disclaimer that must be shown with each of its offers.
-        disclaimer: String,
-        /// Whether the service can pre-select: predict who will be approved.
-        supports_pre_select: bool,
-        /// Whether to show the pre-selection.
-        should_display_pre_select: bool,
-        /// Whether it answers with pre-qualified or pre-approved offers.
-        supports_personalized_offers: bool,
-        /// The address of the logo.
-        image_url: String,
-        /// Text to show instead of the usual line below the name.
-        subtext_override?: String,
-        /// The location of its headquarters; not in the specification.
-        headquarters?: String,
-        /// The assets that it manages, in words; not in the specification.
-        assets?: String,
-        /// Its brand name; not in the specification.
-        brand_name?: String,
-        /// The brand's id; not in the specification.
-        brand_uuid?: Uuid,
-    }
-}
-
-/// An offer of a mortgage.
-pub type MortgageOffer = Offer<MortgageOfferDetails>;
-
-record! {
-    /// The terms of an offered mortgage.
-    MortgageOfferDetails {
-        /// The annual interest rate, without fees.
-        interest_rate: Percent,
-        /// The loan type: term and rate type.
-        loan_type: MortgageLoanType,
-        /// The deviation of the price from par, in percent of the loan.
-        price_adjustment: Percent,
-        /// The monthly payment.
-        monthly_payment: Money,
-        /// Closing costs, net of credits and points.
-        net_closing_costs: Money,
-        /// The annual rate, fees included.
-        apr: Percent,
-        /// The term, in years.
-        loan_term: i32,
-        /// Whether closing costs are moved into or out of the rate.
-        adjustment_type: MortgageAdjustmentType,
-    }
-}
-
-/// An offer of a savings product.
-pub type SavingsOffer = Offer<SavingsOfferDetails>;
-
-record! {
-    /// The terms of an offered savings product.
-    SavingsOfferDetails {
-        /// The annual yield, with compounding.
-        annual_percent_yield: Percent,
-        /// How often interest is compounded.
-        compounding_method: CompoundingMethod,
-        /// The minimum deposit.
-        minimum_deposit: Money,
-        /// The monthly fee.
-        monthly_fee: Money,
-        /// When the terms were last checked.
-        effective_as_of: Timestamp,
-        /// The name of the product.
-        name?: String,
-        /// A description, in a sentence or two.
-        description?: String,
-        /// The small print.
-        details?: String,
-        /// The annual interest rate, without compounding.
-        rate?: Percent,
-        /// The length of the introductory period, in months.
-        introductory_period_months?: i32,
-        /// The rate in that period.
-        introductory_rate?: Percent,
-        /// The minimum deposit that covers the fees.
-        minimum_deposit_with_fees?: Money,
-        /// Whether the account allows cheques.
-        check_writing?: bool,
-        /// The insurer of the deposit; not in the specification.
-        federal_insurance_type?: FederalInsuranceType,
-        /// Incentives for opening the account; not in the specification.
-        incentive_details?: Vec<IncentiveDetails>,
-        /// The unit of a certificate of deposit's term; not in the specification.
-        cd_term_unit?: TermUnit,
-        /// The length of that term; not in the specification.
-        cd_term_length?: i32,
-        /// Tracking pixels to load once the offer is displayed, which count the impression for the partner; not in the specification.
-        impression_tracking_pixel_urls?: Vec<String>,
-    }
-
-    /// An incentive for opening an account; not in the specification.
-    IncentiveDetails {
-        /// The amount, in `unit`.
-        #[serde(serialize_with = "super::plain_number::required")]
-        amount: f64,
-        /// The unit of the amount.
-        unit: IncentiveUnit,
-        /// The incentive in words.
-        display: String,
-        /// The kind of the incentive.
-        #[serde(rename = "type")]
-        kind: IncentiveType,
     }
 }

@@ -5,7 +5,9 @@ use uuid::Uuid;
 use super::credit_card_offer::CreditCardOffer;
 use super::enums::ProductType;
 use super::loan_offer::{LoanOffer, Originator};
-use super::offer::{MortgageOffer, Partner, SavingsOffer};
+use super::mortgage_offer::MortgageOffer;
+use super::partner::Partner;
+use super::savings_offer::SavingsOffer;
 use super::special_offer::SpecialOffer;
 use super::timestamp::Timestamp;
 use crate::record;
@@ -126,7 +128,7 @@ mod tests {
             }],
             "mortgageOffers": [offer("mortgage", "purchase", json!({
                 "interestRate": 6.125, "loanType": "thirty_year_fixed", "priceAdjustment": -0.25,
-                "monthlyPayment": 1822.83, "netClosingCosts": 4200, "apr": 6.31, "loanTerm": 30,
+                "monthlyPayment": 1822.83, "netClosingCosts": 4200, "apr": 6.31, "loanTerm": 360,
                 "adjustmentType": "par",
             }))],
             "savingsOffers": [offer("savings", "savings_account", json!({

@@ -1,17 +1,6 @@
-//! The company that reads records, and the kinds of access tokens.
+//! The company that reads records.
 
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
-
-/// The kind of a token, which decides what it may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum TokenKind {
-    /// For application code: submits leads, reads their rate tables, previews offers, records UI events.
-    Publishable,
-    /// Secret: may do all of that, and read leads and the analytics feeds.
-    Confidential,
-}
 
 /// A company with one of its tokens. It sees only its own records and, with a test token, only test records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +27,3 @@ impl Viewer {
         test || !self.test
     }
 }
-
-/// A token or a key can be neither accepted nor refused: its record cannot be read, or may be lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InDoubt;

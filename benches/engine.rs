@@ -12,11 +12,11 @@ use offerd::matching::suppressions::{Digests, Suppressions};
 use offerd::model::{AttributeKind, BaseUrl, CreditBands, Lead, SuppressionKind};
 use offerd::partners::eligibility::{ConditionTest, EligibilityCondition};
 use offerd::partners::facts::Subject;
-use offerd::partners::http::{Answered, AskContext, AskProgress, Given, Received, Secrets};
+use offerd::partners::http::{Answered, AskContext, AskProgress, MappingInput, Received, Secrets};
 use offerd::partners::index::EligibilityIndex;
 use offerd::partners::{Book, Facts, Fit, Seat};
 use offerd::rate_table::outcome::Outcome;
-use offerd::rate_table::record::{SeatAnswer, TableHeader};
+use offerd::rate_table::record::{SeatOutcome, TableHead};
 use offerd::rate_table::table::Table;
 use offerd::records::Records;
 use offerd::records::templates::Templates;
@@ -126,9 +126,9 @@ fn eligibility(criterion: &mut Criterion) {
 /// The sample catalog's answers to the sample lead.
 struct Answers {
     texts: Templates,
-    head: Arc<TableHeader>,
+    head: Arc<TableHead>,
     fits: Vec<Fit>,
-    answers: Vec<SeatAnswer>,
+    answers: Vec<SeatOutcome>,
     _directory: tempfile::TempDir,
 }
 
@@ -140,9 +140,9 @@ fn answers() -> Answers {
     let answers = fits.iter().enumerate().map(|(seat, fit)| {
         let quotes =
             fit.offers.iter().filter_map(|offer| fit.seat.offers[*offer].quote(&facts, true)).collect();
-        SeatAnswer { seat: seat as u16, at: 0, outcome: Outcome::Offers(quotes), cause: None }
+        SeatOutcome { seat: seat as u16, at: 0, outcome: Outcome::Offers(quotes), cause: None }
     });
-    let head = TableHeader {
+    let head = TableHead {
         uuid: offerd::ids::timed_at(1_800_000_000_000),
         lead: offerd::ids::timed(),
         company: offerd::ids::timed(),
@@ -151,7 +151,7 @@ fn answers() -> Answers {
         wants_loans: false,
         created_at: 0,
         deadline: 0,
-        seats: fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
+        seats: fits.iter().map(|fit| fit.seat.recorded_text.fingerprint).collect(),
         book: book.fingerprint,
         treatments: Vec::new(),
         not_seated: Vec::new(),
@@ -160,7 +160,7 @@ fn answers() -> Answers {
     let store = Store::open(StoreOptions::new(directory.path().join("store"))).expect("a store");
     let texts = Templates::new(store);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    runtime.block_on(texts.keep(&book)).expect("texts are stored");
+    runtime.block_on(texts.store(&book)).expect("texts are stored");
     Answers { texts, answers: answers.collect(), head: Arc::new(head), fits, _directory: directory }
 }
 
@@ -241,9 +241,9 @@ fn mapping(criterion: &mut Criterion) {
         let seat = book.seats().iter().find(|seat| seat.identity.key == key).expect("a sample partner");
         let source = seat.http.as_ref().expect("it is asked over HTTP");
         let lead = Lead::read(lead).expect("the sample lead is good");
-        let given = Given::of(&facts(&lead), &asked);
+        let given = MappingInput::of(&facts(&lead), &asked);
         group.bench_function(format!("given/{key}"), |bencher| {
-            bencher.iter(|| Given::of(&facts(black_box(&lead)), &asked));
+            bencher.iter(|| MappingInput::of(&facts(black_box(&lead)), &asked));
         });
         group.bench_function(format!("request/{key}"), |bencher| {
             bencher
@@ -254,7 +254,7 @@ fn mapping(criterion: &mut Criterion) {
             let offers: Vec<_> = seat.offers.iter().collect();
             let received = Received { status: StatusCode::OK, headers: &headers, body };
             let progress = AskProgress::default();
-            let answered = source.answer(&progress, received, black_box(&given), &facts(&lead), &offers);
+            let answered = source.read_answer(&progress, received, black_box(&given), &facts(&lead), &offers);
             answered.expect("the answer can be mapped").answered
         };
         assert!(matches!(answered(), Answered::Offers(quotes) if quotes.len() == 6), "{key}");
@@ -294,7 +294,7 @@ fn hostile(criterion: &mut Criterion) {
         now: chrono::Utc::now(),
     };
     let lead = lead();
-    let given = Given::of(&facts(&lead), &asked);
+    let given = MappingInput::of(&facts(&lead), &asked);
     let listed = |one: &str, bytes: usize| {
         format!(r#"{{"offers":[{}{one}]}}"#, format!("{one},").repeat(bytes / (one.len() + 1)))
     };
@@ -321,7 +321,7 @@ fn hostile(criterion: &mut Criterion) {
                 bencher.iter(|| {
                     let (headers, body) = (HeaderMap::new(), black_box(body.as_bytes()));
                     let received = Received { status: StatusCode::OK, headers: &headers, body };
-                    source.answer(&AskProgress::default(), received, &given, &facts(&lead), &[]).is_ok()
+                    source.read_answer(&AskProgress::default(), received, &given, &facts(&lead), &[]).is_ok()
                 });
             });
         }
@@ -368,11 +368,11 @@ fn limits(criterion: &mut Criterion) {
     let store = Store::open(StoreOptions::new(directory.path().join("store"))).expect("a store");
     let records = Records::of(store.clone());
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    runtime.block_on(records.templates.keep(&book)).expect("texts are stored");
+    runtime.block_on(records.templates.store(&book)).expect("texts are stored");
     let now = chrono::Utc::now().timestamp_millis();
     for chunk in 0..TABLES / 1_000 {
         let commit = (0..1_000).fold(Commit::new(), |commit, nth| {
-            let head = TableHeader {
+            let head = TableHead {
                 uuid: offerd::ids::timed_at(now.cast_unsigned()),
                 lead: offerd::ids::timed(),
                 company: offerd::ids::timed(),
@@ -381,7 +381,7 @@ fn limits(criterion: &mut Criterion) {
                 wants_loans: false,
                 created_at: now - ((chunk * 1_000 + nth) * 8_640) as i64,
                 deadline: now,
-                seats: book.seats().iter().map(|seat| seat.text.fingerprint).collect(),
+                seats: book.seats().iter().map(|seat| seat.recorded_text.fingerprint).collect(),
                 book: book.fingerprint,
                 treatments: Vec::new(),
                 not_seated: Vec::new(),

@@ -6,22 +6,19 @@
 //!    the route and the caller. [`http`] parses the body into a [`model::Lead`] in one pass, or answers with
 //!    every fault and its attribute path.
 //! 2. The [`load_shedder`] admits new work or answers 503. [`matching::matchmaker`] takes a slot among the
-//!    live tables and asks [`partners::book`] which seats fit; a seat is a partner's place at the tables of
-//!    one product type. [`matching::limiter`] leaves out seats that are paused, closed, at a cap or over
-//!    budget.
+//!    pending tables and asks [`partners::book`] which seats fit. [`matching::limiter`] leaves out those that
+//!    are paused, closed, at a cap or over budget.
 //! 3. A [`matching::rate_table_actor`] drives the pure [`rate_table::machine`]. Catalog partners answer at
 //!    once. The lead, its table, their answers and the feed records are one commit, guarded against
 //!    duplicates (409). [`store`] acknowledges it once its journal is on the disk. From then on the table
 //!    completes by its deadline, whatever happens.
 //! 4. Only then are remote partners asked: one [`matching::partner_actor`] per seat, over the [`wire`]
 //!    ([`matching::partner_clients`]), in one call or several (`matching::conversation`), or by callback
-//!    ([`matching::callbacks`]). An ask ends in exactly one [`rate_table::outcome`]; a panic is an outcome
-//!    too.
-//! 5. The machine takes each outcome, commits it, then shows it: to the waiting submit, to blocking calls, to
-//!    polls.
-//! 6. With the last outcome the table is complete and never changes. [`matching::kept_tables`] caches it as
-//!    shown; later polls fold it from its records. After a crash, pending tables continue at the next start
-//!    or on another node ([`matching::recovery`]), under the original deadline.
+//!    ([`matching::callbacks`]). An ask ends in exactly one [`rate_table::outcome`], even on a panic.
+//! 5. The machine takes each outcome, commits it, then shows it to the waiting submit, blocking calls, polls.
+//! 6. With the last outcome the table is complete and never changes. [`matching::complete_tables`] caches it
+//!    as shown; later polls fold it from its records. After a crash, pending tables continue at the next
+//!    start or on another node ([`matching::recovery`]), under the original deadline.
 //!
 //! # Crates
 //!
@@ -51,6 +48,7 @@
 //!
 //! | word | means |
 //! |---|---|
+//! | answer | what a partner sends back; a seat that sends none still has an outcome |
 //! | ask | asking one seat for one rate table; ends in exactly one outcome, may take several calls |
 //! | bid | a partner's answer to a ping: its price, before it is sent the person |
 //! | book | the seats of all partner files, compiled; a reload replaces it as a whole |
@@ -58,35 +56,37 @@
 //! | data key | encrypts the records of one lead; destroyed to erase the lead |
 //! | feed | the events of a company's leads, in order of arrival |
 //! | head | the first record of a rate table: the seats that are asked, those that are not, and why |
-//! | not seated, not called | denied a place by a limit or a rule; seated, but its breaker is open (`kept_out`) |
+//! | institution | who makes an offer: the partner, or the one behind a marketplace |
+//! | not called | seated, not sent the lead: breaker open, or a limit of calls reached (outcome `kept_out`) |
+//! | not seated | fits, but a limit, a rule or a full table denied it a place (`kept_out` in stored heads) |
+//! | originator | a partner as loan offers show it |
+//! | partner | has a partner file: an institution, or a marketplace of offers of other institutions |
 //! | postback | an event of a lead, pushed to its company |
 //! | quote | the part of an offer that depends on the lead |
 //! | reason | why a seat has offers at a table, or has none |
 //! | seal | the encryption of a record with personal data |
 //! | seat | a partner's place at the rate tables of one product type |
-//! | second look | seats that are asked only when no other had a loan offer |
+//! | second look | seats that wait, where the lead wants loans, until no other seat had a loan offer |
 //! | suppression list | digests of people about whom a partner is not asked |
 //! | volume | the record files of one span of time with their index; dropped as a whole |
 //!
 //! # Invariants
 //!
-//! - Acknowledged data is on the disk, in append-only files; only acknowledged data is shown. Indexes can
-//!   always be rebuilt.
+//! - Acknowledged data is on the disk, in append-only files; only data on the disk is shown; indexes can
+//!   be rebuilt.
 //! - `pendingResponses` only shrinks. A table is computed under one [`matching::configuration`], whatever is
-//!   reloaded.
-//! - A lead has one thread, for its connection, actors, timers and calls. Work that blocks or takes
-//!   milliseconds runs elsewhere; look-ups of host names on threads that nothing else uses.
-//! - One node owns a pending table; a node that was ended can no longer write. Caps are counted from stored
-//!   records.
+//!   reloaded; a restart resumes it under the one then in force.
+//! - A lead has one thread, for its connection, actors, timers, calls and reads of single records, which may
+//!   block on a database. Scans and work of milliseconds run elsewhere; look-ups of host names on their own.
+//! - One node owns a pending table; a node that was ended can no longer write. Caps count stored records.
 //! - Arrival times never go back. A reload replaces everything or nothing (`daemon/reload.rs`).
 //! - No log, metric or error holds personal data; none is on the disk unencrypted ([`store::TREES`]).
 //! - Public ids ([`ids`]) reveal nothing: only the store maps an offer to its table ([`records::public_ids`]).
-//! - A test token sees only test records, a publishable one no personal data but prefills, each behind its
-//!   own token ([`model::Viewer`]).
-//! - A command calls the admin routes of a running daemon, or runs them over a stopped store
-//!   (`cli/admin_client.rs`).
-//! - No global state but metrics and bounds on work at once, no expression engine on the hot path.
-//! - `engine` compares times of the store's clock, reports and late asks aside.
+//! - A test token sees only test records. A publishable token sees no personal data, except a prefill whose
+//!   own token it gives ([`model::Viewer`]).
+//! - A command calls the admin routes of a running daemon, or of a stopped store (`cli/admin_client.rs`).
+//! - No global state but metrics and limits of concurrent work, no expression engine on the hot path.
+//! - Times that `engine` compares come from the store's clock, except in reports and late asks.
 //! - `tests/it/architecture.rs` checks what manifests cannot: large import cycles, crates that only one
 //!   module may name, and where `engine` reads the machine's clock. `panic = "unwind"` in every profile.
 //!

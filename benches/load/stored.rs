@@ -12,7 +12,7 @@ use offerd::model::{CreditBands, Lead};
 use offerd::partners::{Book, Facts};
 use offerd::rate_table::machine::TableWrite;
 use offerd::rate_table::outcome::Outcome;
-use offerd::rate_table::record::{AnswerRecord, SeatAnswer, TableHeader};
+use offerd::rate_table::record::{AnswerRecord, SeatOutcome, TableHead};
 use offerd::rate_table::table::Table;
 use offerd::records::identity::identity_of;
 use offerd::records::templates::Templates;
@@ -53,7 +53,7 @@ pub fn fill_with(plan: &Plan, leads: u64, runtime: &Runtime, lead: &dyn Fn(u64) 
     };
     let store = Store::open(options).expect("a new store opens");
     let texts = Templates::new(store.clone());
-    runtime.block_on(texts.keep(&book)).expect("texts are stored");
+    runtime.block_on(texts.store(&book)).expect("texts are stored");
 
     let style = "{msg} [{bar:40}] {human_pos}/{human_len}, {eta} to go";
     let bar = ProgressBar::new(leads).with_message("storing leads");
@@ -103,7 +103,7 @@ fn taken_in(
     };
     let facts = Facts::new(&record.lead, Utc::now(), record.bands).submitted_by(record.company);
     let fits = book.fitting(&facts);
-    let head = TableHeader {
+    let head = TableHead {
         uuid: table,
         lead: record.uuid,
         company,
@@ -112,7 +112,7 @@ fn taken_in(
         wants_loans: false,
         created_at: at,
         deadline: at + 15_000,
-        seats: fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
+        seats: fits.iter().map(|fit| fit.seat.recorded_text.fingerprint).collect(),
         book: book.fingerprint,
         treatments: Vec::new(),
         not_seated: Vec::new(),
@@ -122,11 +122,11 @@ fn taken_in(
     let commit = writing::new_lead(&record, identity.as_ref());
     let lead = LeadCommit { commit, is_new: true, node: store.node() };
     let seats = head.seats.iter().map(|seat| texts.seat(*seat).expect("stored")).collect();
-    let answers: Vec<SeatAnswer> = (0..)
+    let answers: Vec<SeatOutcome> = (0..)
         .zip(&fits)
         .map(|(seat, fit)| {
             let offers = fit.offers.iter().filter_map(|offer| fit.seat.offers[*offer].quote(&facts, true));
-            SeatAnswer { seat, at, outcome: Outcome::Offers(offers.collect()), cause: None }
+            SeatOutcome { seat, at, outcome: Outcome::Offers(offers.collect()), cause: None }
         })
         .collect();
     let table = Table::new(Arc::new(head), seats);

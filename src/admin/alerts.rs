@@ -14,21 +14,21 @@ pub struct AlertTest {
 
 operations! {
     /// Lists firing alerts and the receivers.
-    list(context) => standing(&context.app);
+    list(context) => status(&context.app);
 
     /// Sends a test alert, and reports the result of each receiver.
     test(context, test: AlertTest) => notify(&context.app, &by(&context), test.receiver.as_deref()).await?;
 }
 
 /// The current alerts. On a follower whose store does not answer, they may be out of date.
-pub(super) fn standing(app: &AdminState) -> AlertsStatus {
-    let mut standing = app.alerts.standing(&app.settings().alerts);
+pub(super) fn status(app: &AdminState) -> AlertsStatus {
+    let mut status = app.alerts.status(&app.settings().alerts);
     if let (false, StoreHealth::Stalled(why) | StoreHealth::Failed(why)) =
-        (app.store.leads(), app.store.health())
+        (app.store.is_leader(), app.store.health())
     {
-        standing.doubt.get_or_insert_with(|| doubt(why));
+        status.doubt.get_or_insert_with(|| doubt(why));
     }
-    standing
+    status
 }
 
 pub(super) async fn notify(app: &AdminState, by: &AuditActor, to: Option<&str>) -> Result<Vec<ReceiverTest>> {

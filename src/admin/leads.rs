@@ -50,7 +50,7 @@ pub(super) async fn explain(context: Context) -> Result<Reply> {
 
 /// Checks that the lead or its key exists: nothing is recorded for an erasure that does not happen.
 fn known(app: &AdminState, lead: Uuid) -> Result<()> {
-    match reading::held(&app.store, lead) {
+    match reading::lead_state(&app.store, lead) {
         Ok(LeadState::Whole(_) | LeadState::Damaged) => Ok(()),
         Ok(LeadState::Nothing) => Err(Failure::unknown_uuid("Lead", lead)),
         Err(RecordUnavailable) => Err(unavailable(UNAVAILABLE)),

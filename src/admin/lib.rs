@@ -16,7 +16,6 @@ mod consents;
 pub mod console;
 pub mod erasing;
 pub mod experiments;
-mod health;
 mod last_store_check;
 pub mod leads;
 pub mod master_key;
@@ -29,6 +28,7 @@ pub mod persons;
 pub mod postbacks;
 mod prelude;
 mod ranking;
+mod readiness;
 mod reasons;
 mod reload;
 pub mod reload_report;
@@ -53,7 +53,7 @@ use tokio::task::spawn_blocking;
 use tracing::error;
 
 pub use command::TargetExists;
-pub use health::ReadinessState;
+pub use readiness::ReadinessState;
 pub use stopped::StoppedAdmin;
 
 use self::command::{Context, DetachedTasks, Result};
@@ -66,7 +66,7 @@ use offerd_base::config::Settings;
 use offerd_base::run_file::RunFile;
 use offerd_base::telemetry::figures::MetricsSnapshot;
 use offerd_base::telemetry::process;
-use offerd_base::telemetry::recorder::Handle;
+use offerd_base::telemetry::recorder::MetricsRecorder;
 use offerd_base::telemetry::tail::LogTail;
 use offerd_engine::matching::MatchingEngine;
 use offerd_insight::reports::Reports;
@@ -84,9 +84,9 @@ use offerd_web::{
 /// State of the admin routes. `new` builds it for a store at rest; `running` adds the parts of a daemon.
 pub struct AdminState {
     /// Whether leads are taken.
-    pub health: Arc<ReadinessState>,
-    metrics: Handle,
-    key_ring: AllTokens,
+    pub readiness: Arc<ReadinessState>,
+    metrics: MetricsRecorder,
+    tokens: AllTokens,
     audit: AuditLog,
     store: Store,
     /// Created on first use: not every command on a stopped daemon's store needs it.
@@ -109,7 +109,7 @@ pub struct AdminState {
     console: Console,
     /// Whether long work pauses now and then, because leads are accepted meanwhile.
     yields_to_leads: bool,
-    elsewhere: Arc<WrongListenerHint>,
+    wrong_listener_hint: Arc<WrongListenerHint>,
 }
 
 type LazyValue<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
@@ -126,9 +126,13 @@ impl AdminState {
     ) -> Self {
         let in_force = Arc::clone(&settings.borrow());
         Self {
-            health: Arc::new(ReadinessState::new(store.clone(), settings.clone(), settings_file(&run_file))),
-            metrics: Handle::default(),
-            key_ring: AllTokens::of(store.clone()),
+            readiness: Arc::new(ReadinessState::new(
+                store.clone(),
+                settings.clone(),
+                settings_file(&run_file),
+            )),
+            metrics: MetricsRecorder::default(),
+            tokens: AllTokens::of(store.clone()),
             audit: AuditLog::of(store.clone()),
             engine: LazyLock::new(Box::new(engine)),
             reports: LazyLock::new(Box::new(reports)),
@@ -145,7 +149,7 @@ impl AdminState {
             detached: DetachedTasks::default(),
             console: Console::new(SessionRules::of(&in_force, passwords)),
             yields_to_leads: false,
-            elsewhere: Arc::default(),
+            wrong_listener_hint: Arc::default(),
             store,
         }
     }
@@ -153,14 +157,23 @@ impl AdminState {
     /// Adds the parts of a running daemon.
     pub fn running(
         self,
-        metrics: Handle,
+        metrics: MetricsRecorder,
         reloader: Reloader,
         subscriptions: watch::Receiver<Arc<Subscriptions>>,
         alerts: AlertBoard,
         tail: LogTail,
-        elsewhere: Arc<WrongListenerHint>,
+        wrong_listener_hint: Arc<WrongListenerHint>,
     ) -> Self {
-        Self { metrics, reloader, subscriptions, alerts, tail, elsewhere, yields_to_leads: true, ..self }
+        Self {
+            metrics,
+            reloader,
+            subscriptions,
+            alerts,
+            tail,
+            wrong_listener_hint,
+            yields_to_leads: true,
+            ..self
+        }
     }
 
     /// This daemon's name in documents for third parties: its version and public address.
@@ -173,7 +186,7 @@ impl AdminState {
     }
 
     pub(crate) fn ready(&self) -> Result<(), String> {
-        self.health.ready(&self.engine)
+        self.readiness.ready(&self.engine)
     }
 
     fn settings(&self) -> Arc<Settings> {
@@ -186,9 +199,9 @@ impl AdminState {
 
     fn measured(&self) -> MetricsSnapshot {
         self.engine.measure();
-        self.health.measure(&self.engine);
+        self.readiness.measure(&self.engine);
         offerd_insight::nodes::measure(&self.store);
-        self.metrics.figures()
+        self.metrics.snapshot()
     }
 }
 
@@ -199,7 +212,7 @@ const ROUTES: &[AdminRoute] = routes! {
     GET "/metrics" None All [show_metrics] "Every metric, for Prometheus.";
     GET "/tokens" Confidential All [tokens::list] "Lists tokens.";
     POST "/tokens" Confidential All [tokens::create] "Makes a token.";
-    POST "/partnerEvents" Confidential All [partner_events::take_in] "Imports partner reports.";
+    POST "/partnerEvents" Confidential All [partner_events::import] "Imports partner reports.";
     GET "/leads/{uuid}/explanation" Confidential All [leads::explain]
         "Explains the offers of a lead.";
     GET "/rateTables/{uuid}/transcript" Confidential All [transcripts::redacted]
@@ -270,7 +283,7 @@ fn surface(app: Arc<AdminState>) -> Surface<AdminState> {
     let nobody = CorsVendorPolicy { cors: Cors::new(&[]), vendors: Vec::new() };
     Surface {
         meter: AnswerMeter::of("admin"),
-        elsewhere: Arc::clone(&app.elsewhere),
+        wrong_listener_hint: Arc::clone(&app.wrong_listener_hint),
         app,
         router: Router::new(&all_routes().cloned().collect::<Vec<_>>()),
         gate: Arc::new(Gate::open()),
@@ -321,7 +334,7 @@ async fn follow_users(app: Arc<AdminState>) {
     if !app.store.is_shared() {
         return;
     }
-    let take_in = async || {
+    let read_users = async || {
         let app = Arc::clone(&app);
         let read = move || app.console.take_in_users(&Users::of(app.store.clone()));
         match spawn_blocking(read).await {
@@ -329,7 +342,7 @@ async fn follow_users(app: Arc<AdminState>) {
             Err(panic) => Err(panic.to_string()),
         }
     };
-    app.store.follow(Topic::Users, seen, take_in).await;
+    app.store.follow(Topic::Users, seen, read_users).await;
 }
 
 impl Admin {
@@ -387,10 +400,11 @@ async fn live(_: Context) -> Result<Reply> {
 async fn ready(context: Context) -> Result<Reply> {
     match context.app.ready() {
         Ok(()) => {
-            let health = &context.app.health;
-            let remarks = [health.remark(), health.key_fault(), context.app.engine.suppressions.remark()];
+            let readiness = &context.app.readiness;
+            let remarks =
+                [readiness.clock_remark(), readiness.key_fault(), context.app.engine.suppressions.remark()];
             let remarks: String = remarks.into_iter().flatten().map(|remark| remark + "\n").collect();
-            let degraded = context.app.health.degraded();
+            let degraded = context.app.readiness.degraded();
             let told = degraded.map_or("ready\n".to_owned(), |why| format!("ready, degraded: {why}\n"));
             Ok(Reply::bytes("text/plain; charset=utf-8", told + &remarks))
         }

@@ -37,7 +37,7 @@ pub fn fault(settings: &StoreSettings, needed: &str) -> Option<String> {
     let found = match MasterKey::find(settings.master_key_file.as_deref(), &settings.path) {
         Ok(given) => {
             let given = given.filter(|given| given.id() != needed)?;
-            format!("the given master key is {} ({})", given.id(), given.place())
+            format!("the given master key is {} ({})", given.id(), given.source())
         }
         Err(error) => format!("the given master key cannot be read ({error})"),
     };
@@ -54,7 +54,7 @@ pub(super) async fn sealed_with(context: Context) -> Result<Reply> {
 /// Reads and writes files on a blocking thread.
 pub(super) async fn rotate(mut context: Context) -> Result<Reply> {
     let rotation: Rotation = read_body(&mut context, BODY_BYTES).await?;
-    let rotate = move |app: &AdminState| rotation.apply(&app.store).inspect(|_| app.health.look_at_key());
+    let rotate = move |app: &AdminState| rotation.apply(&app.store).inspect(|_| app.readiness.look_at_key());
     match context.app.reading(FAILED, rotate).await? {
         Ok(rotated) => {
             let Rotated { old_key, new_key } = &rotated;

@@ -24,7 +24,7 @@ pub(super) async fn tell(app: Arc<AdminState>) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        app.store.tell_nodes(own_status(&app).text());
+        app.store.publish_status(own_status(&app).text());
     }
 }
 

@@ -36,7 +36,7 @@ pub enum ImportOutcome {
     Refused(Vec<ApiError>),
 }
 
-async fn import(engine: &MatchingEngine, imported: &[Imported]) -> Vec<ImportOutcome> {
+async fn import_reports(engine: &MatchingEngine, imported: &[Imported]) -> Vec<ImportOutcome> {
     let read = imported.iter().map(|one| {
         let report = read(&one.report)?;
         possible(engine, &one.partner, &report).map_err(|fault| vec![fault])?;
@@ -100,9 +100,9 @@ pub fn read(report: &Value) -> Result<PartnerReport, Vec<ApiError>> {
     })
 }
 
-pub(super) async fn take_in(mut context: Context) -> Result<Reply> {
+pub(super) async fn import(mut context: Context) -> Result<Reply> {
     let imported: Vec<Imported> = read_body(&mut context, MAX_BODY_BYTES).await?;
-    let outcomes = import(&context.app.engine, &imported).await;
+    let outcomes = import_reports(&context.app.engine, &imported).await;
     let new = outcomes.iter().filter(|outcome| **outcome == ImportOutcome::New).count();
     if new > 0 {
         let note = note!("events.import", new, "partner reports imported").about(format!("{new} reports"));

@@ -7,7 +7,7 @@ use offerd_web::Params;
 pub(super) const UNREAD: &str = "postback records could not be read";
 
 pub(super) async fn list(context: Context) -> Result<Reply> {
-    let read = |app: &AdminState| postbacks::standings(&app.store, &app.subscriptions());
+    let read = |app: &AdminState| postbacks::statuses(&app.store, &app.subscriptions());
     Reply::json(&context.app.reading(UNREAD, read).await?.map_err(our_fault(UNREAD))?)
 }
 

@@ -86,7 +86,7 @@ fn unfit(faults: QueryFaults) -> Failure {
         let message = format!("{name} {wanted}");
         ApiError::at(name, ErrorType::Malformed, message)
     };
-    Failure::malformed(faults.into_iter().map(fault).collect())
+    Failure::invalid(faults.into_iter().map(fault).collect())
 }
 
 pub(super) async fn rebuild(context: Context) -> Result<Reply> {
@@ -109,15 +109,15 @@ pub(super) async fn rebuild(context: Context) -> Result<Reply> {
 /// Refuses a rebuild unless this process counts: in a shared database only the leader does.
 fn refuse_unless_it_leads(app: &AdminState) -> Result<()> {
     let store = &app.store;
-    if store.leads() || store.is_alone() {
+    if store.is_leader() || store.is_alone() {
         return Ok(());
     }
     let nodes = store.nodes().map_err(our_fault("the node that counts for reports could not be read"))?;
-    let leads = nodes.into_iter().find(|node| node.leads && node.ended_ms.is_none());
+    let leads = nodes.into_iter().find(|node| node.is_leader && node.ended_ms.is_none());
     let told = leads.map_or_else(
         || "No node leads at the moment, and only the leading one recounts; try again".to_owned(),
         |node| {
-            let told: Option<NodeStatus> = serde_json::from_str(&node.told).ok();
+            let told: Option<NodeStatus> = serde_json::from_str(&node.status).ok();
             let told = told.map_or_else(String::new, |told| format!(" ({}, {})", told.name, told.api));
             format!("Only the leading node recounts: ask node {}{told}", node.id)
         },

@@ -145,7 +145,7 @@ fn word(kind: &impl Serialize) -> String {
 }
 
 pub(super) async fn list(context: Context) -> Result<Reply> {
-    Reply::json(&context.app.key_ring.list().map_err(unread)?)
+    Reply::json(&context.app.tokens.list().map_err(unread)?)
 }
 
 pub(super) async fn create(mut context: Context) -> Result<Reply> {
@@ -155,7 +155,7 @@ pub(super) async fn create(mut context: Context) -> Result<Reply> {
     }
     let actor = by(&context);
     let created = loop {
-        let (created, commit) = context.app.key_ring.made(new.clone());
+        let (created, commit) = context.app.tokens.made(new.clone());
         let (id, holder) = (created.id, created.holder.name());
         let note = note!("token.create", %id, holder, "token created").about(format!("{id} of {holder}"));
         match context.app.commit(&actor, note, commit).await {
@@ -170,7 +170,7 @@ pub(super) async fn create(mut context: Context) -> Result<Reply> {
 
 pub(super) async fn revoke(context: Context) -> Result<Reply> {
     let id = context.params.uuid("id")?;
-    let Some(commit) = context.app.key_ring.ended(id).map_err(unread)? else {
+    let Some(commit) = context.app.tokens.ended(id).map_err(unread)? else {
         return Reply::json(&TargetExists { found: false });
     };
     let note = note!("token.revoke", %id, "token revoked").about(id);

@@ -22,7 +22,8 @@ pub struct RunFile {
     pub admin: String,
     /// Bearer token for commands to the admin listener; new at every start.
     pub admin_key: String,
-    /// The settings files that it reads at its start and at every reload; none for a stopped one.
+    /// The settings file that it reads at its start and at every reload: a list of none or one; `None` for a
+    /// stopped daemon.
     pub settings_files: Option<Vec<PathBuf>>,
 }
 

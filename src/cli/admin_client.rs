@@ -18,8 +18,8 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use tokio::time::timeout;
 
 use super::answer::{self, AdminAnswer};
+use super::command_error::CommandError;
 use super::operator::operator;
-use super::trouble::CommandError;
 use super::{no_answer, page};
 use offerd_admin::audit::OPERATOR;
 use offerd_admin::{StoppedAdmin, TargetExists};
@@ -89,7 +89,7 @@ impl AdminClient {
     pub async fn find_to_change(settings: &Settings) -> Result<Self, CommandError> {
         let admin = Self::find(settings).await?;
         if admin.is_stopped() {
-            tell!("no daemon runs; this changes the store at {}", settings.store.place());
+            tell!("no daemon runs; this changes the store at {}", settings.store.location());
         }
         Ok(admin)
     }
@@ -103,7 +103,7 @@ impl AdminClient {
         if let Some(daemon) = Self::of_daemon(settings).await? {
             return Ok(daemon);
         }
-        // Where no store is, the partner files are not there either.
+        // First: in a wrong directory, the missing store is the clearer message.
         super::expect_store(settings)?;
         let book = load()?;
         match super::open_or_make_store(settings) {
@@ -185,8 +185,8 @@ impl AdminClient {
         if answer.status == StatusCode::NOT_FOUND { Ok(None) } else { answer.read().map(Some) }
     }
 
-    /// Ends the object of a path; false if it does not exist.
-    pub async fn end(&self, method: Method, path: &str) -> Result<bool, String> {
+    /// Sends a command about an object; false if it does not exist.
+    pub async fn send_and_find(&self, method: Method, path: &str) -> Result<bool, String> {
         Ok(self.ask::<TargetExists>(method, path).await?.found)
     }
 

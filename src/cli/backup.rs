@@ -1,4 +1,5 @@
-//! `offerd backup FILE`. The stream is verified on its way into the file.
+//! `offerd backup FILE`. The checksums of the stream are verified on its way into the file; its seals are
+//! not.
 
 use std::fs::File;
 use std::io::Write;
@@ -7,8 +8,8 @@ use super::files::{AtomicFile, cannot_make};
 use super::key;
 use super::prelude::*;
 use offerd_store::backup::{BackupSummary, Scanner};
-use offerd_store::beside::StagingDirectory;
 use offerd_store::salvage::{SalvageError, copy_elsewhere};
+use offerd_store::staging::StagingDirectory;
 use offerd_store::{DISK_FULL, Tree, unusable};
 
 /// `offerd backup`.
@@ -28,8 +29,8 @@ pub const BAR: &str = "{bar:30} {binary_bytes} of at most {binary_total_bytes}  
 pub async fn run(config: Option<&Path>, arguments: &BackupArguments) -> Result<(), CommandError> {
     let settings = super::settings(config)?;
     let (file, mut scanner, bar) = (&arguments.file, Scanner::new(None), StepProgressBar::begin(BAR));
-    let (making, mut written) = begin(file, &settings.store.path)?;
-    let (_copy, admin) = keeper(&settings, file).await?;
+    let (unfinished, mut part) = begin(file, &settings.store.path)?;
+    let (_copy, admin) = open_or_copy_store(&settings, file).await?;
     let mut pieces = admin.pieces("/backup").await?;
     loop {
         let piece = match pieces.next().await {
@@ -38,13 +39,13 @@ pub async fn run(config: Option<&Path>, arguments: &BackupArguments) -> Result<(
             Err(broke) => return Err(broken_off(&admin, broke).await),
         };
         scanner.push(&piece).map_err(|fault| format!("the backup arrived damaged: {fault}"))?;
-        written.write_all(&piece).map_err(|error| unusable(&making.part, &error))?;
+        part.write_all(&piece).map_err(|error| unusable(&unfinished.part, &error))?;
         show(&bar, scanner.summary());
     }
     drop((pieces, bar));
     admin.close()?;
     let summary = scanner.finish().map_err(|fault| format!("the backup is incomplete: {fault}"))?;
-    making.finish(&written).map_err(|error| cannot_make(file, &error))?;
+    unfinished.finish(&part).map_err(|error| cannot_make(file, &error))?;
     let file = arguments.file.display();
     page::show(&json_of(&summary), arguments.json, || {
         let is = match missed(&summary.broken, summary.damages) {
@@ -64,7 +65,7 @@ pub async fn run(config: Option<&Path>, arguments: &BackupArguments) -> Result<(
 
 /// Opens the store to back up: through the daemon, or in this process. If the disk of a stopped daemon is too
 /// full to open it, a temporary copy beside the backup is opened instead.
-async fn keeper(
+async fn open_or_copy_store(
     settings: &Settings,
     file: &Path,
 ) -> Result<(Option<StagingDirectory>, AdminClient), CommandError> {
@@ -178,7 +179,7 @@ pub fn json_of(summary: &BackupSummary) -> Value {
         "broken": by_tree(summary.broken.iter().copied()),
         "damages": summary.damages,
         "damaged": summary.damaged,
-        "sealsChecked": summary.unsealed,
+        "sealsChecked": summary.seals_checked,
     })
 }
 

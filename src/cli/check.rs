@@ -1,8 +1,8 @@
 //! `offerd check`
 
+use super::command_error::BAD_CONFIGURATION;
 use super::doctor::sealed_with;
 use super::prelude::*;
-use super::trouble::BAD_CONFIGURATION;
 use offerd_admin::master_key;
 use offerd_admin::tokens::{Holder, ListedToken};
 use offerd_insight::nodes;

@@ -50,7 +50,7 @@ fn create(file: &Path) -> Result<(), String> {
 
 /// The file of a master key, if it came from a file.
 pub fn file_of(key: &MasterKey) -> Option<PathBuf> {
-    key.place().strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).map(PathBuf::from)
+    key.source().strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).map(PathBuf::from)
 }
 
 async fn rotate(settings: &Settings, new_key_file: &Path, json: bool) -> Result<(), CommandError> {

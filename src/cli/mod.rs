@@ -11,6 +11,7 @@ mod answer;
 mod audit;
 mod backup;
 mod check;
+mod command_error;
 mod consents;
 mod console;
 mod doctor;
@@ -45,7 +46,6 @@ mod tests;
 mod token;
 mod transcript;
 mod transfer;
-mod trouble;
 mod usage;
 mod user;
 mod values;
@@ -312,7 +312,7 @@ fn expect_store(settings: &Settings) -> Result<(), String> {
     }
     Err(format!(
         "there is no store at {}; name the daemon's settings by `--config FILE`, or go to its directory; a first `offerd serve` makes a store",
-        settings.store.place()
+        settings.store.location()
     ))
 }
 
@@ -323,7 +323,8 @@ fn permit(error: &io::Error) -> &'static str {
 /// Whether the store exists. A database that does not answer counts as existing; opening it then reports the
 /// fault. Fails when the store's directory is not accessible.
 fn is_there(store: &StoreSettings) -> Result<bool, String> {
-    let cannot = |error: io::Error| format!("{} cannot be read: {error}; {}", store.place(), permit(&error));
+    let cannot =
+        |error: io::Error| format!("{} cannot be read: {error}; {}", store.location(), permit(&error));
     match store.database() {
         Some(_) => Ok(!matches!(Store::database_figures(&StoreOptions::from(store)), Ok(None))),
         None => store.path.join("lock").try_exists().map(|_| Store::exists(&store.path)).map_err(cannot),
@@ -350,7 +351,7 @@ fn open_or_make_store(settings: &Settings) -> Result<Store, String> {
 }
 
 fn unopened(settings: &Settings, error: &StoreError) -> String {
-    let told = format!("{} cannot be opened: {error}", settings.store.place());
+    let told = format!("{} cannot be opened: {error}", settings.store.location());
     match error {
         // These errors already say how to fix them.
         StoreError::Owner { .. } | StoreError::Format { .. } | StoreError::Foreign { .. } => told,

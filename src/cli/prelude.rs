@@ -13,9 +13,9 @@ pub(super) use serde_json::{Value, json};
 pub(super) use uuid::Uuid;
 
 pub(super) use super::admin_client::AdminClient;
+pub(super) use super::command_error::CommandError;
 pub(super) use super::operator::operator;
 pub(super) use super::progress::StepProgressBar;
-pub(super) use super::trouble::CommandError;
 pub(super) use super::{files, page, progress, values};
 pub(super) use crate::daemon;
 pub(super) use offerd_admin::backup::log_action;

@@ -2,8 +2,8 @@
 
 use std::fs;
 
+use super::command_error::BAD_CONFIGURATION;
 use super::prelude::*;
-use super::trouble::BAD_CONFIGURATION;
 use offerd_admin::reload_report::{ReloadOutcome, Report};
 use offerd_base::config::SettingChange;
 use offerd_base::declaration::DeclarationsDiff;

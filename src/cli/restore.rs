@@ -4,8 +4,8 @@ use super::backup::{BAR, json_of, missed, show, told_of};
 use super::prelude::*;
 use offerd_model::Timestamp;
 use offerd_store::backup::{BackupFault, BackupSummary, Restore, RestoreError, Scanner, for_each_piece};
-use offerd_store::beside::StagingError;
 use offerd_store::sealing::GIVE;
+use offerd_store::staging::StagingError;
 use offerd_store::suppression_key_file;
 
 /// `offerd restore`.
@@ -72,7 +72,8 @@ fn check(master: Option<MasterKey>, arguments: &RestoreArguments) -> Result<Opti
         Ok(())
     })?;
     let summary = scanner.finish().map_err(|fault| of_file(&arguments.file, with_next(&fault)))?;
-    let seals = if summary.unsealed { "" } else { "; its seals were not checked, there is no master key" };
+    let seals =
+        if summary.seals_checked { "" } else { "; its seals were not checked, there is no master key" };
     tell(arguments, &summary, &format!("{} is sound{seals}", arguments.file.display()))
 }
 

@@ -91,7 +91,7 @@ pub async fn run(settings: &Settings, command: SuppressionsCommand) -> Result<()
         }
         SuppressionsCommand::Confirm => {
             let admin = AdminClient::find_with_partners(settings).await?;
-            match admin.end(Method::POST, "/suppressions/confirm").await? {
+            match admin.send_and_find(Method::POST, "/suppressions/confirm").await? {
                 true => tell!("the suppression lists are taken as they are"),
                 false => tell!("no salvage or restore left suppression lists to confirm"),
             }

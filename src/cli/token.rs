@@ -82,7 +82,11 @@ pub async fn run(settings: &Settings, command: TokenCommand) -> Result<(), Comma
             admin.warn_of_damage().await;
         }
         TokenCommand::Revoke { id } => {
-            if !AdminClient::find(settings).await?.end(Method::DELETE, &format!("/tokens/{id}")).await? {
+            if !AdminClient::find(settings)
+                .await?
+                .send_and_find(Method::DELETE, &format!("/tokens/{id}"))
+                .await?
+            {
                 return Err(format!("there is no token {id}; `offerd token list` lists them").into());
             }
             tell!("token {id} is revoked");

@@ -12,7 +12,7 @@ use super::key;
 use super::prelude::*;
 use offerd_insight::transfer::{self, Exported, RecordImport};
 use offerd_store::audit::{AuditEntry, AuditLog};
-use offerd_store::beside::{StagingDirectory, StagingError};
+use offerd_store::staging::{StagingDirectory, StagingError};
 use offerd_store::{Commit, DISK_FULL, Tree, unusable};
 
 /// `offerd export`.
@@ -79,7 +79,7 @@ pub async fn import(config: Option<&Path>, file: &Path) -> Result<(), CommandErr
         let (key, made) = match given.map_err(|error| error.to_string())? {
             Some(key) => (key, None),
             None => {
-                let beside = MasterKey::new_beside(path).map_err(|error| error.to_string())?;
+                let beside = MasterKey::place_for_new(path).map_err(|error| error.to_string())?;
                 (MasterKey::create(&beside).map_err(|error| error.to_string())?, Some(beside))
             }
         };

@@ -118,7 +118,11 @@ pub async fn run(settings: &Settings, command: UserCommand) -> Result<(), Comman
             changed(settings, &name, &change, "may sign in again").await
         }
         UserCommand::Remove(UserNameArgument { name }) => {
-            if !AdminClient::find(settings).await?.end(Method::DELETE, &format!("/users/{name}")).await? {
+            if !AdminClient::find(settings)
+                .await?
+                .send_and_find(Method::DELETE, &format!("/users/{name}"))
+                .await?
+            {
                 return Err(format!("there is no user `{name}`; `offerd user list` lists them").into());
             }
             tell!("{name} is removed; their sessions have ended");

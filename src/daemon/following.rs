@@ -12,7 +12,7 @@ const FOLLOWED: [Topic; 3] = [Topic::Pauses, Topic::Suppressions, Topic::Erasure
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 /// The current change counter of each followed topic. Call it before reading the data.
-pub(super) fn seen(store: &Store) -> [u64; FOLLOWED.len()] {
+pub(super) fn topic_counters(store: &Store) -> [u64; FOLLOWED.len()] {
     FOLLOWED.map(|topic| store.changes_of(topic))
 }
 
@@ -32,7 +32,7 @@ pub(super) fn follow(
         tokio::spawn(read_again(Arc::clone(engine), Topic::Pauses, pauses, read_pauses)),
         tokio::spawn(read_again(Arc::clone(engine), Topic::Suppressions, suppressions, read_suppressions)),
         tokio::spawn(async move {
-            following.follow(Topic::Erasures, erasures, || erasure::take_in(&erasing)).await;
+            following.follow(Topic::Erasures, erasures, || erasure::apply_erasures(&erasing)).await;
         }),
     ]
 }
@@ -69,10 +69,10 @@ pub(super) async fn unlock_suppressions(engine: Arc<MatchingEngine>) {
 }
 
 /// Notices that the settings and the store differ in the master key.
-pub(super) async fn master_key(health: Arc<ReadinessState>) {
+pub(super) async fn master_key(readiness: Arc<ReadinessState>) {
     loop {
-        let health = Arc::clone(&health);
-        if let Err(failure) = spawn_blocking(move || health.look_at_key()).await {
+        let readiness = Arc::clone(&readiness);
+        if let Err(failure) = spawn_blocking(move || readiness.look_at_key()).await {
             error!(%failure, "looking at the master key failed");
         }
         tokio::time::sleep(LOOK_AGAIN).await;

@@ -39,25 +39,33 @@ pub(super) enum DaemonStage {
     Closing = 5,
 }
 
-const UNFINISHED: [&str; 6] = [
-    "the start",
-    "current work: the process does not react to its signals",
-    "requests in flight",
-    "rate tables that were being built",
-    "the traces or the admin listener",
-    "the closing of the store",
-];
+impl DaemonStage {
+    const ALL: [Self; 6] =
+        [Self::Starting, Self::Serving, Self::Answering, Self::Leaving, Self::Stopping, Self::Closing];
+
+    /// What is unfinished at this stage, for the log.
+    fn unfinished(self) -> &'static str {
+        match self {
+            Self::Starting => "the start",
+            Self::Serving => "current work: the process does not react to its signals",
+            Self::Answering => "requests in flight",
+            Self::Leaving => "rate tables that were being built",
+            Self::Stopping => "the traces or the admin listener",
+            Self::Closing => "the closing of the store",
+        }
+    }
+}
 
 /// The daemon's side of the guard: it sets the stage and passes on the store's flag.
 #[derive(Debug, Clone)]
-pub(super) struct WatchdogHandle {
+pub(super) struct GuardHandle {
     stage: Arc<AtomicUsize>,
     lost: Arc<OnceLock<Arc<AtomicBool>>>,
 }
 
-impl WatchdogHandle {
+impl GuardHandle {
     /// Starts the guard thread. To end, the process has `ending` plus the time to close the store.
-    pub(super) fn post(ending: Duration) -> io::Result<Self> {
+    pub(super) fn start(ending: Duration) -> io::Result<Self> {
         let (heard, told) = UnixStream::pair()?;
         heard.set_read_timeout(Some(LOOK))?;
         for signal in [SIGTERM, SIGINT] {
@@ -65,7 +73,7 @@ impl WatchdogHandle {
         }
         let stage = Arc::new(AtomicUsize::new(DaemonStage::Starting as usize));
         let guard = Self { stage, lost: Arc::default() };
-        let watch = WatchdogThread { heard, _told: told, guard: guard.clone(), bound: ending + CLOSING };
+        let watch = GuardThread { heard, _told: told, guard: guard.clone(), bound: ending + CLOSING };
         thread::Builder::new().name("guard".to_owned()).spawn(move || watch.run())?;
         Ok(guard)
     }
@@ -80,14 +88,14 @@ impl WatchdogHandle {
     }
 }
 
-struct WatchdogThread {
+struct GuardThread {
     heard: UnixStream,
     _told: UnixStream,
-    guard: WatchdogHandle,
+    guard: GuardHandle,
     bound: Duration,
 }
 
-impl WatchdogThread {
+impl GuardThread {
     fn run(mut self) {
         let mut told = false;
         while !told && !self.is_lost() {
@@ -113,7 +121,7 @@ impl WatchdogThread {
     }
 
     fn end(self) -> ! {
-        let unfinished = UNFINISHED[self.guard.stage.load(Ordering::Acquire)];
+        let unfinished = DaemonStage::ALL[self.guard.stage.load(Ordering::Acquire)].unfinished();
         let within_s = self.bound.as_secs();
         let (said, saying) = mpsc::channel();
         let last_word = move || {

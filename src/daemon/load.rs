@@ -33,7 +33,7 @@ pub fn load(config: Option<&Path>) -> Result<Loaded, Vec<Fault>> {
     faults.extend(database_fault(&settings));
     faults.extend(password_fault(&settings));
     faults.extend(placed(&settings, alerts::faults(&settings.alerts)));
-    faults.extend(placed(&settings, Identities::read(&settings).err().unwrap_or_default()));
+    faults.extend(placed(&settings, TlsIdentities::read(&settings).err().unwrap_or_default()));
     let vehicles = vehicles(&settings);
     let subscriptions = Subscriptions::load(&settings.postbacks);
     let (book, of_book) = Book::inspect(&settings.partners.path);
@@ -76,8 +76,8 @@ fn vehicles(settings: &Settings) -> Result<Vehicles, Vec<Fault>> {
 
 /// The remaining days of each TLS listener's certificate.
 pub fn certificate_days(settings: &Settings) -> Result<Vec<(&'static str, u64)>, Vec<Fault>> {
-    let days = Identities::read(settings).and_then(|identities| {
-        let days = identities.shown().map(|(listener, identity)| {
+    let days = TlsIdentities::read(settings).and_then(|identities| {
+        let days = identities.iter().map(|(listener, identity)| {
             Ok((listener, identity.days_left().map_err(|fault| vec![(format!("{listener}.tls"), fault)])?))
         });
         days.collect()
@@ -85,9 +85,9 @@ pub fn certificate_days(settings: &Settings) -> Result<Vec<(&'static str, u64)>,
     days.map_err(|found| placed(settings, found))
 }
 
-pub(super) fn note_certificates(shown: &Identities) {
+pub(super) fn note_certificates(tls: &TlsIdentities) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    for (listener, identity) in shown.shown() {
+    for (listener, identity) in tls.iter() {
         if let Ok(days) = identity.days_left() {
             let ends = now + Duration::from_secs(days * 24 * 3600);
             gauge!(CERTIFICATE_ENDS, "listener" => listener).set(ends.as_secs_f64());

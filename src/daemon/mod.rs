@@ -1,31 +1,31 @@
-//! The life cycle of the daemon: check the configuration ([`load()`]), bind and open the store (`opened`),
+//! The life cycle of the daemon: check the configuration ([`load()`]), bind and open the store (`bound`),
 //! start, serve and drain (`started`). A SIGHUP or a command reloads (`reload.rs`).
 
+mod bound;
 mod descriptors;
 mod following;
 mod guard;
 mod load;
-mod opened;
 mod prelude;
 mod reload;
 mod retention;
+mod service_watchdog;
 mod signals;
 mod sockets;
 mod started;
 mod threads;
-mod watchdog;
 
 use std::time::Instant;
 
 use actix_rt::System;
 use tokio::runtime::Builder;
 
+use self::bound::{BoundListeners, open};
 pub use self::descriptors::Descriptors;
-use self::guard::{CLOSING, WatchdogHandle};
+use self::guard::{CLOSING, GuardHandle};
 pub use self::load::{
     Loaded, certificate_days, database_fault, load, master_key_fault, without_token, wrong_master_key,
 };
-use self::opened::{BoundListeners, open};
 use self::prelude::*;
 use self::signals::Signals;
 pub use self::sockets::Sockets;
@@ -37,13 +37,13 @@ type Fatal = String;
 
 /// Runs the daemon until a signal stops it. Exit code 0 if it drained, 1 if it failed or cut requests.
 pub fn run(config: Option<PathBuf>, loaded: Loaded) -> ExitCode {
-    run_to_end(config, loaded).unwrap_or_else(|message| {
+    serve_until_stopped(config, loaded).unwrap_or_else(|message| {
         error!("{message}");
         ExitCode::FAILURE
     })
 }
 
-fn run_to_end(config: Option<PathBuf>, loaded: Loaded) -> Result<ExitCode, Fatal> {
+fn serve_until_stopped(config: Option<PathBuf>, loaded: Loaded) -> Result<ExitCode, Fatal> {
     let settings = &loaded.settings;
     // Must run before there is any other thread.
     let sockets = Sockets::inherit();
@@ -56,8 +56,8 @@ fn run_to_end(config: Option<PathBuf>, loaded: Loaded) -> Result<ExitCode, Fatal
         let runtime = Arc::clone(&runtime);
         move || runtime
     });
-    let guard = WatchdogHandle::post(settings.shutdown.announce + settings.shutdown.drain)
-        .map_err(|error| format!("could not start the shutdown watchdog thread: {error}"))?;
+    let guard = GuardHandle::start(settings.shutdown.announce + settings.shutdown.drain)
+        .map_err(|error| format!("could not start the guard thread: {error}"))?;
     let outcome = system.block_on(live(config, loaded, sockets, (filter, metrics), &guard));
     if outcome.is_ok() {
         let ends = Instant::now() + CLOSING;
@@ -69,19 +69,20 @@ fn run_to_end(config: Option<PathBuf>, loaded: Loaded) -> Result<ExitCode, Fatal
     }
     outcome.map_err(|message| {
         error!("{message}");
+        // At once: threads may hang on the store.
         std::process::exit(1)
     })
 }
 
 /// The filter of the log, and the recorder of the metrics.
-type DaemonTelemetry = (telemetry::logging::Filter, telemetry::recorder::Handle);
+type DaemonTelemetry = (telemetry::logging::Filter, telemetry::recorder::MetricsRecorder);
 
 async fn live(
     config: Option<PathBuf>,
     loaded: Loaded,
     sockets: Sockets,
     telling: DaemonTelemetry,
-    guard: &WatchdogHandle,
+    guard: &GuardHandle,
 ) -> Result<ExitCode, Fatal> {
     let mut signals = Signals::listen()?;
     for (key, value, source) in loaded.settings.describe() {

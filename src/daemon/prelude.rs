@@ -16,7 +16,7 @@ pub(super) use offerd_base::declaration::Fault;
 pub(super) use offerd_engine::experiments::ExperimentRules as Experiments;
 pub(super) use offerd_engine::matching::MatchingEngine;
 pub(super) use offerd_engine::matching::partner_clients::PartnerClients;
-pub(super) use offerd_http::identities::Identities;
+pub(super) use offerd_http::tls_identities::TlsIdentities;
 pub(super) use offerd_insight::reference::Vehicles;
 pub(super) use offerd_outbound::postbacks::Subscriptions;
 pub(super) use offerd_partners::Book;

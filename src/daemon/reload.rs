@@ -12,7 +12,7 @@ use offerd_base::config::SettingChange;
 use offerd_base::telemetry::logging::Filter;
 use offerd_base::telemetry::metrics::{BOOK_FINGERPRINT, RELOAD_REFUSED, RELOADED_AT, RELOADS};
 use offerd_engine::matching::{Configuration, cap_sharing};
-use offerd_http::identities::Renewals;
+use offerd_http::tls_identities::Renewals;
 use offerd_outbound::postbacks;
 use offerd_partners::diff::BookDiff;
 use offerd_store::tokens::Tokens;
@@ -27,15 +27,15 @@ pub struct Reloading {
     /// The same settings, for code that shows them.
     pub in_force: watch::Sender<Arc<Settings>>,
     /// The event subscriptions for postbacks.
-    pub pushed: watch::Sender<Arc<Subscriptions>>,
+    pub subscriptions: watch::Sender<Arc<Subscriptions>>,
     /// Matches leads with a book and rules.
     pub engine: Arc<MatchingEngine>,
     /// The vendor and CORS policy of the public listeners.
-    pub reception: watch::Sender<Arc<CorsVendorPolicy>>,
+    pub policy: watch::Sender<Arc<CorsVendorPolicy>>,
     /// The reference list of cars.
     pub vehicles: watch::Sender<Arc<Vehicles>>,
     /// The TLS identities of the listeners.
-    pub shown: Identities,
+    pub tls: TlsIdentities,
     /// The filter of the log.
     pub filter: Filter,
 }
@@ -61,25 +61,25 @@ impl Reloading {
     async fn swap(&mut self) -> Result<Report, ReloadOutcome> {
         let refused = |faults| ReloadOutcome::Refused { faults };
         let config = self.config.clone();
-        let read = aside("could not finish reading the files", move || load(config.as_deref()));
+        let read = off_thread("could not finish reading the files", move || load(config.as_deref()));
         let Loaded { settings: later, book, subscriptions, experiments, vehicles } =
             read.await?.map_err(refused)?;
         let (settings, settings_diff) = self.settings.reloaded(&later).map_err(refused)?;
-        let shown = self.shown.clone();
-        let read = aside("could not finish reading the certificates", move || shown.read_again());
+        let tls = self.tls.clone();
+        let read = off_thread("could not finish reading the certificates", move || tls.read_again());
         let renewals = read.await?.map_err(|found| refused(placed(&self.settings, found)))?;
         let old = self.engine.configuration();
         if let Some(fault) = empties(&old.book, &book, &later) {
             return Err(refused(vec![fault]));
         }
         let clients = old.clients.opened(&book).map_err(refused)?;
-        let kept = self.engine.records.templates.keep(&book).await;
+        let kept = self.engine.records.templates.store(&book).await;
         kept.map_err(failed("could not store the partner templates"))?;
         let begun = postbacks::begin(&self.engine.records.store, &subscriptions).await;
         begun.map_err(failed("could not store the start position of postbacks"))?;
 
         let engine = Arc::clone(&self.engine);
-        let counting = aside("could not count the asks", move || {
+        let counting = off_thread("could not count the asks", move || {
             engine.limiter.look_back(&engine.records, &book);
             book
         });
@@ -91,7 +91,7 @@ impl Reloading {
         let report = Report {
             book: BookFigures::from(&book),
             partners: BookDiff::between(&old.book, &book),
-            subscriptions: self.pushed.borrow().diff(&subscriptions),
+            subscriptions: self.subscriptions.borrow().diff(&subscriptions),
             experiments: old.experiments.diff(&experiments),
             settings: settings_diff,
             remarks: [
@@ -102,19 +102,18 @@ impl Reloading {
             ]
             .concat(),
         };
-        self.take_in(settings, (book, experiments), clients, renewals);
-        self.vehicles.send_replace(Arc::new(vehicles));
-        self.pushed.send_replace(Arc::new(subscriptions));
+        self.apply(settings, (book, experiments), clients, renewals, (vehicles, subscriptions));
         Ok(report)
     }
 
-    /// Swaps the configuration. Cannot fail.
-    fn take_in(
+    /// Swaps everything that a reload replaces. Cannot fail.
+    fn apply(
         &mut self,
         settings: Settings,
         (book, experiments): (Book, Experiments),
         clients: PartnerClients,
         renewals: Renewals,
+        (vehicles, subscriptions): (Vehicles, Subscriptions),
     ) {
         let rules = (&settings).into();
         clients.set_rules(settings.wire);
@@ -123,9 +122,9 @@ impl Reloading {
         if let Some(rankings) = &self.engine.rankings {
             rankings.change(settings.ranking.clone());
         }
-        self.reception.send_replace(offerd_http::cors_policy(&settings.api));
+        self.policy.send_replace(offerd_http::cors_policy(&settings.api));
         renewals.into_iter().for_each(|(_, renewal)| renewal.show());
-        note_certificates(&self.shown);
+        note_certificates(&self.tls);
         if let Err(cause) = self.filter.set(&settings.log.filter, settings.log.access) {
             // Fails only in a process without a log.
             warn!(cause, "the log filter is unchanged");
@@ -134,10 +133,12 @@ impl Reloading {
         // Wakes those who judge the alerts, so the metrics are set before.
         self.in_force.send_replace(Arc::new(settings.clone()));
         self.settings = settings;
+        self.vehicles.send_replace(Arc::new(vehicles));
+        self.subscriptions.send_replace(Arc::new(subscriptions));
     }
 }
 
-async fn aside<T: Send + 'static>(
+async fn off_thread<T: Send + 'static>(
     cut: &'static str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ReloadOutcome> {

@@ -18,7 +18,7 @@ const SELDOM: Duration = Duration::from_secs(60);
 /// How long one pass removes old records from a database before other work has its turn.
 const AT_A_STRETCH: Duration = Duration::from_secs(20);
 
-/// Drops old volumes, or removes old records from a database, for ever, while it leads.
+/// Drops old volumes, or removes old records from a database, for ever, while this process is the leader.
 pub(super) async fn retain(engine: Arc<MatchingEngine>, settings: StoreSettings, audit: AuditSettings) {
     let store = &engine.records.store;
     let mut ticks = interval(settings.volume_age.min(SELDOM));
@@ -27,7 +27,7 @@ pub(super) async fn retain(engine: Arc<MatchingEngine>, settings: StoreSettings,
         ticks.tick().await;
         // Without leads there are no commits; this empty one lets the store begin a due volume.
         let _ = store.commit(Commit::new()).await;
-        if store.leads() {
+        if store.is_leader() {
             remove_old(&engine, &settings, &audit).await;
         }
         metrics::gauge!(STORE_BYTES).set(store.bytes() as f64);
@@ -91,7 +91,7 @@ async fn expire_old(engine: &Arc<MatchingEngine>, retention: Duration, every: Du
         let step = spawn_blocking(step).await.map_err(|failure| failure.to_string());
         match step.and_then(|expired| expired.map_err(|failure| failure.to_string())) {
             Ok(Some(Expired { leads, records, is_all: true })) => {
-                engine.kept.forget_all();
+                engine.complete.forget_all();
                 info!(leads, records, "removed data older than `store.retention`");
             }
             Ok(Some(_)) => {}
@@ -111,7 +111,7 @@ async fn drop_old(engine: &MatchingEngine, retention: Duration) {
         let (before_ms, now_ms) = too_old(engine, retention);
         let dropped = store.drop_before(before_ms, now_ms).await;
         if !matches!(dropped, Ok(None)) {
-            engine.kept.forget_all();
+            engine.complete.forget_all();
         }
         match dropped {
             Ok(Some(Dropped { volume, leads, records, bytes })) => {

@@ -2,15 +2,15 @@
 
 use uuid::Uuid;
 
+use super::bound::BoundListeners;
 use super::following;
-use super::guard::{DaemonStage, WatchdogHandle};
+use super::guard::{DaemonStage, GuardHandle};
 use super::load::{note_certificates, without_token};
-use super::opened::BoundListeners;
 use super::prelude::*;
 use super::reload::{Reloading, note_book};
 use super::signals::{SignalRequest, Signals};
-use super::threads::EngineThreads;
-use super::{DaemonTelemetry, Loaded, notify, retention, watchdog};
+use super::threads::LeadThreads;
+use super::{DaemonTelemetry, Loaded, notify, retention, service_watchdog};
 use crate::bootstrap::{self, FirstSignIn};
 use offerd_admin::console::{links, secret};
 use offerd_admin::password::{PasswordDigest, Passwords};
@@ -18,16 +18,16 @@ use offerd_admin::reload_report::{Requests, channel as reload_requests};
 use offerd_admin::{Admin, ReadinessState, erasing};
 use offerd_base::run_file::{OwnRunFile, RunFile};
 use offerd_base::telemetry::logging::AUDIT;
-use offerd_base::telemetry::recorder::Handle;
+use offerd_base::telemetry::recorder::MetricsRecorder;
 use offerd_base::telemetry::traces::{SpanExportTask, Traces};
 use offerd_engine::matching::callbacks::Callbacks;
-use offerd_engine::matching::kept_tables::KeptTables;
+use offerd_engine::matching::complete_tables::CompleteTables;
 use offerd_engine::matching::limiter::SeatStanding;
 use offerd_engine::matching::suppressions::Suppressions;
 use offerd_engine::matching::{Configuration, Matchmaker, cap_sharing, recovery, shown_posts};
 use offerd_engine::ranking::{RankingLearner, Rankings};
 use offerd_engine::records::Records;
-use offerd_engine::records::projection::keep;
+use offerd_engine::records::projection;
 use offerd_http::{ApiState, routes};
 use offerd_insight::persons::index::ContactIndex;
 use offerd_insight::reports::Reports;
@@ -44,14 +44,14 @@ const GIVING_BACK: Duration = Duration::from_secs(5);
 
 pub(super) struct Started {
     store: Store,
-    threads: EngineThreads,
+    threads: LeadThreads,
     matchmaker: Matchmaker,
-    health: Arc<ReadinessState>,
+    readiness: Arc<ReadinessState>,
     run_file: OwnRunFile,
     admin: Admin,
     public: Public,
     /// Background tasks, until the store closes.
-    aside: Vec<JoinHandle<()>>,
+    background_tasks: Vec<JoinHandle<()>>,
     workers: [Worker; 2],
     reloading: Reloading,
     reloads: Requests,
@@ -73,23 +73,22 @@ impl Started {
         records: Records,
         (filter, metrics): DaemonTelemetry,
     ) -> Result<Self, Fatal> {
-        let BoundListeners { api, integrations, admin, shown } = bound;
-        let (store, seen) = (records.store.clone(), following::seen(&records.store));
-        let tokens = Tokens::of(store.clone());
+        let BoundListeners { api, integrations, admin, tls } = bound;
+        let (store, topics) = (records.store.clone(), following::topic_counters(&records.store));
+        let (tokens, threads) = (Tokens::of(store.clone()), LeadThreads::start(settings.engine.threads));
         let run_file = run_file(config.as_ref(), [&api, &integrations, &admin]);
-        let threads = EngineThreads::start(settings.engine.threads);
         let (traces, delivery) = traces(&settings)?;
-        let mut engine = engine(records, (book, experiments), &settings, [&api, &integrations])?;
+        let mut engine = build_engine(records, (book, experiments), &settings, [&api, &integrations])?;
         engine.traces = traces;
         let matchmaker = Matchmaker::new(engine, threads.arbiters());
-        let engine = going_on(&matchmaker).await;
-        let (reports, written) = (counts(&engine, &settings)?, written(&run_file, &settings)?);
+        let engine = resume_pending(&matchmaker).await;
+        let (reports, own_file) = (open_reports(&engine, &settings)?, write_run_file(&run_file, &settings)?);
         let (reloader, reloads) = reload_requests();
         let (in_force, settings_in_force) = watch::channel(Arc::new(settings.clone()));
-        let (pushed, subscribed) = subscribed(&store, subscriptions).await?;
+        let (subscriptions, subscribed) = start_subscriptions(&store, subscriptions).await?;
         let (passwords, made) = passwords(&settings)?;
         let (matching, counted) = (Arc::clone(&engine), Some(reports.clone()));
-        let pages = offerd_admin::AdminState::new(
+        let admin_state = offerd_admin::AdminState::new(
             store.clone(),
             settings_in_force.clone(),
             run_file.clone(),
@@ -97,37 +96,38 @@ impl Started {
             move || matching,
             move || counted,
         );
-        let health = Arc::clone(&pages.health);
-        let (board, alerts) = keep_alerts(&engine, &settings_in_force, &metrics, (&shown, &health))?;
-        let pages = pages.running(metrics, reloader, subscribed.clone(), board, filter.tail(), elsewhere());
-        let sign_in = made.map(|secret| FirstSignIn { secret, link: links::first_link(&pages) });
-        let admin = offerd_admin::start(admin, pages);
+        let readiness = Arc::clone(&admin_state.readiness);
+        let (board, alerts) = keep_alerts(&engine, &settings_in_force, &metrics, (&tls, &readiness))?;
+        let (hint, tail) = (wrong_listener_hint(), filter.tail());
+        let admin_state = admin_state.running(metrics, reloader, subscribed.clone(), board, tail, hint);
+        let sign_in = made.map(|secret| FirstSignIn { secret, link: links::first_link(&admin_state) });
+        let admin = offerd_admin::start(admin, admin_state);
 
-        let reception = watch::Sender::new(offerd_http::cors_policy(&settings.api));
+        let policy = watch::Sender::new(offerd_http::cors_policy(&settings.api));
         let (vehicles, app) = public_app(vehicles, &matchmaker, &tokens, &settings, &run_file);
-        let mut aside = aside(&settings, &matchmaker, &app, &reports);
-        aside.extend(following::follow(&engine, seen));
-        aside.push(tokio::spawn(following::master_key(Arc::clone(&health))));
+        let mut background_tasks = spawn_background(&settings, &matchmaker, &app, &reports);
+        background_tasks.extend(following::follow(&engine, topics));
+        background_tasks.push(tokio::spawn(following::master_key(Arc::clone(&readiness))));
         let postbacks = PostbackKeeper::start(store.clone(), subscribed, queueing(&app))?;
-        let public = Public::serve([api, integrations], &threads, app, &reception);
+        let public = Public::serve([api, integrations], &threads, app, &policy);
         welcome(&settings, (&store, &tokens), &run_file, sign_in).await?;
         // The first tokens are there now.
         let (experiments, holders) = (&engine.configuration().experiments, tokens.holders());
-        let remarks = without_token(&settings, &pushed.borrow(), experiments, &holders);
+        let remarks = without_token(&settings, &subscriptions.borrow(), experiments, &holders);
         remarks.iter().for_each(|remark| warn!("{remark}"));
 
-        tell_ready(&health, &store, &run_file);
+        tell_ready(&readiness, &store, &run_file);
         let reloading =
-            Reloading { config, settings, in_force, pushed, engine, reception, vehicles, shown, filter };
+            Reloading { config, settings, in_force, subscriptions, engine, policy, vehicles, tls, filter };
         Ok(Self {
             store,
             threads,
             matchmaker,
-            health,
-            run_file: written,
+            readiness,
+            run_file: own_file,
             admin,
             public,
-            aside,
+            background_tasks,
             workers: [postbacks, alerts],
             reloading,
             reloads,
@@ -138,7 +138,7 @@ impl Started {
 
     /// Serves, and reloads on request, until a signal stops it or the store has failed for good, in which
     /// case it returns the reason.
-    pub(super) async fn serve(&mut self, signals: &mut Signals, guard: &WatchdogHandle) -> Option<String> {
+    pub(super) async fn serve(&mut self, signals: &mut Signals, guard: &GuardHandle) -> Option<String> {
         guard.at(DaemonStage::Serving);
         loop {
             tokio::select! {
@@ -167,19 +167,19 @@ impl Started {
         lost: Option<String>,
         announce: Duration,
         signals: &mut Signals,
-        guard: &WatchdogHandle,
+        guard: &GuardHandle,
     ) -> Result<ExitCode, Fatal> {
         drop(self.reloads);
         info!("stopping");
         guard.at(DaemonStage::Answering);
         notify(&[sd_notify::NotifyState::Stopping]);
-        self.health.set_ready(false);
-        self.store.step_back();
+        self.readiness.set_ready(false);
+        self.store.stop_being_candidate();
         let drained = async {
             tokio::time::sleep(announce).await;
             let cut = self.public.drain().await;
             guard.at(DaemonStage::Leaving);
-            self.matchmaker.drain().await;
+            self.matchmaker.stop_all().await;
             cut
         };
         let ending = tokio::select! {
@@ -196,7 +196,7 @@ impl Started {
             delivery.finish().await;
         }
         self.run_file.remove();
-        self.aside.iter().for_each(JoinHandle::abort);
+        self.background_tasks.iter().for_each(JoinHandle::abort);
         give_caps_back(self.matchmaker.engine()).await;
         self.workers.into_iter().for_each(Worker::stop);
         self.matchmaker.engine().statistics.failures.flush();
@@ -216,7 +216,7 @@ impl Started {
 }
 
 /// Reserves grants of capped seats and resumes pending work, before any new lead.
-async fn going_on(matchmaker: &Matchmaker) -> Arc<MatchingEngine> {
+async fn resume_pending(matchmaker: &Matchmaker) -> Arc<MatchingEngine> {
     let engine = Arc::clone(matchmaker.engine());
     note_book(&engine.book());
     if let Err(failure) = cap_sharing::share_out(&engine, &engine.book()).await {
@@ -229,9 +229,9 @@ async fn going_on(matchmaker: &Matchmaker) -> Arc<MatchingEngine> {
 impl Public {
     fn serve(
         listeners: [Listener; 2],
-        threads: &EngineThreads,
+        threads: &LeadThreads,
         app: Arc<ApiState>,
-        reception: &watch::Sender<Arc<CorsVendorPolicy>>,
+        policy: &watch::Sender<Arc<CorsVendorPolicy>>,
     ) -> Self {
         let spread = threads.for_connections();
         let [api, integrations] = listeners.map(|listener| listener.on(spread.clone()));
@@ -241,7 +241,7 @@ impl Public {
             let mut stopping = stopping.clone();
             // A dropped sender means stop, too.
             let stopped = async move { drop(stopping.wait_for(|stop| *stop).await) };
-            let (app, policy) = (Arc::clone(&app), reception.subscribe());
+            let (app, policy) = (Arc::clone(&app), policy.subscribe());
             tokio::spawn(offerd_http::serve(listener, routes, app, policy, stopped))
         });
         Self { serving, stop }
@@ -262,13 +262,20 @@ fn public_app(
     settings: &Settings,
     run_file: &RunFile,
 ) -> (watch::Sender<Arc<Vehicles>>, Arc<ApiState>) {
-    let (vehicles, looked_up) = watch::channel(Arc::new(vehicles));
+    let (vehicles, vehicles_in_force) = watch::channel(Arc::new(vehicles));
     let url = &run_file.integrations;
-    let app = ApiState::new(matchmaker.clone(), tokens.clone(), settings, url, looked_up, elsewhere());
+    let app = ApiState::new(
+        matchmaker.clone(),
+        tokens.clone(),
+        settings,
+        url,
+        vehicles_in_force,
+        wrong_listener_hint(),
+    );
     (vehicles, Arc::new(app))
 }
 
-fn elsewhere() -> Arc<WrongListenerHint> {
+fn wrong_listener_hint() -> Arc<WrongListenerHint> {
     let public = |routes: &[routes::ApiRoute]| routes.iter().map(|route| route.path).collect();
     let listeners = [
         ("api", public(routes::API)),
@@ -278,32 +285,38 @@ fn elsewhere() -> Arc<WrongListenerHint> {
     Arc::new(WrongListenerHint::new(listeners))
 }
 
-fn counts(engine: &MatchingEngine, settings: &Settings) -> Result<Reports, Fatal> {
+fn open_reports(engine: &MatchingEngine, settings: &Settings) -> Result<Reports, Fatal> {
     Reports::of(engine.records.clone(), settings.reports.clone()).map_err(|error| error.to_string())
 }
 
-fn aside(settings: &Settings, maker: &Matchmaker, app: &ApiState, reports: &Reports) -> Vec<JoinHandle<()>> {
+fn spawn_background(
+    settings: &Settings,
+    maker: &Matchmaker,
+    app: &ApiState,
+    reports: &Reports,
+) -> Vec<JoinHandle<()>> {
     let engine = || Arc::clone(maker.engine());
-    let (recovering, store) = (maker.clone(), engine().records.store.clone());
-    let begun = store.clone();
-    let (prefills, failing) = (Arc::clone(&app.prefills), engine());
+    let store = || engine().records.store.clone();
+    let (matchmaker, prefills) = (maker.clone(), Arc::clone(&app.prefills));
+    let (failures_of, unfinished_in) = (engine(), store());
     let rankings = engine().rankings.clone();
-    let learning = rankings.map(|rankings| tokio::spawn(keep(RankingLearner::new(rankings), queueing(app))));
-    let mut aside = vec![
-        tokio::spawn(async move { failing.statistics.failures.keep().await }),
-        tokio::spawn(shown_posts::keep(engine())),
-        tokio::spawn(cap_sharing::keep(engine())),
+    let learning =
+        rankings.map(|rankings| tokio::spawn(projection::run(RankingLearner::new(rankings), queueing(app))));
+    let mut background_tasks = vec![
+        tokio::spawn(async move { failures_of.statistics.failures.run().await }),
+        tokio::spawn(shown_posts::run(engine())),
+        tokio::spawn(cap_sharing::run(engine())),
         tokio::spawn(cap_sharing::follow_budgets(engine())),
         tokio::spawn(following::unlock_suppressions(engine())),
-        tokio::spawn(async move { recovery::recover_for_ever(&recovering).await }),
+        tokio::spawn(async move { recovery::recover_for_ever(&matchmaker).await }),
         tokio::spawn(retention::retain(engine(), settings.store.clone(), settings.audit)),
         tokio::spawn(async move { prefills.sweep().await }),
-        spawn_blocking(move || tell_unfinished(&begun)),
-        tokio::spawn(keep(ContactIndex(store), queueing(app))),
-        tokio::spawn(keep(reports.clone(), queueing(app))),
+        spawn_blocking(move || tell_unfinished(&unfinished_in)),
+        tokio::spawn(projection::run(ContactIndex(store()), queueing(app))),
+        tokio::spawn(projection::run(reports.clone(), queueing(app))),
     ];
-    aside.extend(learning);
-    aside
+    background_tasks.extend(learning);
+    background_tasks
 }
 
 /// Warns about erasures that an earlier daemon did not finish.
@@ -329,7 +342,7 @@ async fn give_caps_back(engine: &MatchingEngine) {
 }
 
 /// Puts the subscriptions in force: new ones push events that arrive from now on.
-async fn subscribed(
+async fn start_subscriptions(
     store: &Store,
     subscriptions: Subscriptions,
 ) -> Result<(watch::Sender<Arc<Subscriptions>>, watch::Receiver<Arc<Subscriptions>>), Fatal> {
@@ -341,15 +354,15 @@ async fn subscribed(
 fn keep_alerts(
     engine: &Arc<MatchingEngine>,
     settings: &watch::Receiver<Arc<Settings>>,
-    metrics: &Handle,
-    (shown, health): (&Identities, &Arc<ReadinessState>),
+    metrics: &MetricsRecorder,
+    (tls, readiness): (&TlsIdentities, &Arc<ReadinessState>),
 ) -> Result<(AlertBoard, Worker), Fatal> {
-    note_certificates(shown);
-    let (measured, health, metrics) = (Arc::clone(engine), Arc::clone(health), metrics.clone());
+    note_certificates(tls);
+    let (measured, readiness, metrics) = (Arc::clone(engine), Arc::clone(readiness), metrics.clone());
     let measure = move || {
         measured.measure();
-        health.measure(&measured);
-        metrics.figures()
+        readiness.measure(&measured);
+        metrics.snapshot()
     };
     let store = engine.records.store.clone();
     let board = AlertBoard::of(&store);
@@ -405,11 +418,13 @@ async fn note_signal(store: &Store, action: &'static str, object: Option<String>
 }
 
 /// Reports that the daemon is ready, and from here on feeds the service manager's watchdog, if enabled.
-fn tell_ready(health: &ReadinessState, store: &Store, run_file: &RunFile) {
-    health.set_ready(true);
+fn tell_ready(readiness: &ReadinessState, store: &Store, run_file: &RunFile) {
+    readiness.set_ready(true);
     notify(&[sd_notify::NotifyState::Ready]);
     if let Some(within) = sd_notify::watchdog_enabled() {
-        tokio::spawn(watchdog::watch(store.clone(), within, || notify(&[sd_notify::NotifyState::Watchdog])));
+        tokio::spawn(service_watchdog::watch(store.clone(), within, || {
+            notify(&[sd_notify::NotifyState::Watchdog])
+        }));
     }
     info!(api = run_file.api, integrations = run_file.integrations, admin = run_file.admin, "ready");
 }
@@ -426,13 +441,13 @@ fn run_file(config: Option<&PathBuf>, [api, integrations, admin]: [&Listener; 3]
     }
 }
 
-fn written(run_file: &RunFile, settings: &Settings) -> Result<OwnRunFile, Fatal> {
+fn write_run_file(run_file: &RunFile, settings: &Settings) -> Result<OwnRunFile, Fatal> {
     run_file.write(&settings.store.path).map_err(|error| format!("could not write the run file: {error}"))
 }
 
 /// Builds the engine from these settings, with a client for every partner of the book. It uses the addresses
 /// of the client and partner listeners, unless the settings name public base URLs.
-fn engine(
+fn build_engine(
     records: Records,
     (book, experiments): (Book, Experiments),
     settings: &Settings,
@@ -451,7 +466,7 @@ fn engine(
     engine.missing_lists(&engine.book()).iter().for_each(|remark| warn!("{remark}"));
     engine.rankings = Some(rankings);
     engine.callbacks = Callbacks::at(&called_back_at);
-    engine.kept = KeptTables::with_capacity(settings.limits.shown_bytes);
+    engine.complete = CompleteTables::with_capacity(settings.limits.shown_bytes);
     Ok(engine)
 }
 

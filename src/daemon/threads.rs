@@ -1,4 +1,4 @@
-//! The engine's threads, each an arbiter with its own runtime, for connections, actors, calls and timers.
+//! The threads of leads (`engine.threads`), each an arbiter with its own runtime, for connections, actors, calls and timers.
 
 use std::thread::available_parallelism;
 
@@ -7,9 +7,9 @@ use actix_rt::{Arbiter, ArbiterHandle};
 use offerd_store::answer_commits_here;
 use offerd_web::Threads;
 
-pub(super) struct EngineThreads(Vec<Arbiter>);
+pub(super) struct LeadThreads(Vec<Arbiter>);
 
-impl EngineThreads {
+impl LeadThreads {
     /// Starts this many threads; 0 means one per core.
     pub(super) fn start(threads: usize) -> Self {
         let threads = if threads == 0 { available_parallelism().map_or(1, usize::from) } else { threads };

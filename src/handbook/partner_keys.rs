@@ -28,7 +28,7 @@ const SHAPES: &[(&str, &str, &str)] = &[
     ("auth.oauth2", HTTP, "OAuth2"),
     ("answer", HTTP, "Answer"),
     ("answer.own", FILE, "Own"),
-    ("wire", HTTP, "Wire"),
+    ("wire", HTTP, "ConnectionSettings"),
 ];
 
 /// What is written for a value, by its type in the source; other types are described by their keys.

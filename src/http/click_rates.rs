@@ -1,5 +1,6 @@
-//! Rate limits of clicks on offers, of offer pages, and of prefill look-ups. They hold for every client,
-//! since these need no token: they slow down guessing, and bound the records of repeated clicks.
+//! Rate limits of clicks on offers, of offer pages, and of prefill look-ups. They hold for every client:
+//! clicks and pages need no token, and a publishable one, which look-ups of prefills need, is no secret. They
+//! slow down guessing, and bound the records of repeated clicks.
 
 use std::hash::Hash;
 use std::net::IpAddr;

@@ -5,11 +5,11 @@
 
 pub mod click_rates;
 pub mod current;
-pub mod identities;
 pub mod openapi;
 mod prelude;
 pub mod record_ids;
 pub mod routes;
+pub mod tls_identities;
 pub mod v1;
 
 use std::io::{self, ErrorKind};
@@ -76,7 +76,7 @@ pub struct ApiState {
     /// Admission control of both listeners.
     pub gate: Arc<Gate>,
     /// Which listener serves which path.
-    pub elsewhere: Arc<WrongListenerHint>,
+    pub wrong_listener_hint: Arc<WrongListenerHint>,
 }
 
 impl ApiState {
@@ -87,7 +87,7 @@ impl ApiState {
         settings: &Settings,
         integrations: &str,
         vehicles: watch::Receiver<Arc<Vehicles>>,
-        elsewhere: Arc<WrongListenerHint>,
+        wrong_listener_hint: Arc<WrongListenerHint>,
     ) -> Self {
         let version = env!("CARGO_PKG_VERSION");
         let made_with = format!("{version} {SHOWN_AS} {}", &*matchmaker.engine().base_url);
@@ -115,7 +115,7 @@ impl ApiState {
             record_ids: RecordIds::default(),
             docs,
             gate: Arc::new(Gate::new(gate_rules(&settings.limits), disk_wait)),
-            elsewhere,
+            wrong_listener_hint,
         }
     }
 
@@ -267,7 +267,7 @@ pub fn serve(
     let surface = Surface {
         meter: AnswerMeter::of(listener.name),
         gate: Arc::clone(&app.gate),
-        elsewhere: Arc::clone(&app.elsewhere),
+        wrong_listener_hint: Arc::clone(&app.wrong_listener_hint),
         app,
         router: Router::new(&routes).without_head(routes::WITHOUT_HEAD),
         failure_page,

@@ -9,14 +9,14 @@ use super::current::api_version::{API_VERSION, PROMPT_VERSION};
 use super::current::ui_utilities::UNIVERSITIES_MAX;
 use super::current::{
     analytics, callbacks, clicks, demo, docs, explanations, home, leads, loan_reports, offer_pages,
-    offer_previews, partner_events, prefills, rate_tables, samples, ui_events, ui_utilities, vehicles,
-    waiting,
+    offer_previews, partner_events, prefills, rate_tables, samples, table_events, ui_events, ui_utilities,
+    vehicles,
 };
 pub use super::openapi::draft::ApiRoute;
 use super::openapi::draft::{JSON, integer, one_of, text, typed, uuid};
 use super::openapi::{examples, shared};
 use super::v1;
-use offerd_engine::matching::preview_end::UNTIL;
+use offerd_engine::matching::preview_expiry::UNTIL;
 use offerd_insight::reference::YEARS;
 use offerd_model::ErrorType::{InvalidUuidReference, Malformed, Missing};
 use offerd_model::{
@@ -59,7 +59,7 @@ pub const API: &[ApiRoute] = api_routes! {
             .answers_empty(304, "The client's version is current.").with_header("ETag")
             .unknown("RateTable", "The company has no such rate table.")
         }
-    GET "/originator/rateTables/{uuid}/events" Publishable CurrentOnly [waiting::events]
+    GET "/originator/rateTables/{uuid}/events" Publishable CurrentOnly [table_events::events]
         "Streams a rate table as server-sent events, now and on every change, until it is complete."
         "Rate tables" streamRateTable {
             .about("Each event `rateTable` holds the whole table; its id is the table's version.")
@@ -389,7 +389,7 @@ pub const INTEGRATIONS: &[ApiRoute] = api_routes! {
             .refuses(Failure::unknown("Callback does not exist"), "No ask had this address.")
             .refuses(Failure::gone("The ask has ended"), "It came too late, or a second time.")
             .refuses(
-                Failure::malformed(vec![ApiError::new(Malformed, "`answer.offers`: finds nothing")]),
+                Failure::invalid(vec![ApiError::new(Malformed, "`answer.offers`: finds nothing")]),
                 "The partner's file cannot read the body; the ask keeps waiting for a valid callback.")
         }
 };

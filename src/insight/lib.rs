@@ -1,4 +1,4 @@
-//! Everything else that works on the records.
+//! What is read from the records later: feeds, reports, explanations, the rights of a person, exports.
 //!
 //! | module | holds |
 //! |---|---|

@@ -13,7 +13,7 @@ use offerd_base::telemetry::metrics::{
     DATABASE_CLOCK_AHEAD_SECONDS, DATABASE_ROUND_TRIP_SECONDS, NODE_IS_LEADER, NODES_ALIVE,
 };
 use offerd_partners::Book;
-use offerd_store::{NodeFigures, ReadError, Store};
+use offerd_store::{NodeRow, ReadError, Store};
 
 /// Largest tolerated offset between a node's clock and the database's, in ms.
 const CLOCK_OFF_MS: i64 = 1000;
@@ -129,7 +129,7 @@ impl NodeStatus {
 
     /// Adds the database's clock offset and round trip.
     pub fn measured(mut self, store: &Store) -> Self {
-        if let Some(standing) = store.database_standing() {
+        if let Some(standing) = store.database_status() {
             self.clock_ahead_ms = standing.clock_ahead_ms;
             self.round_trip_us = u64::try_from(standing.round_trip.as_micros()).unwrap_or(u64::MAX);
         }
@@ -167,16 +167,16 @@ impl NodeList {
 }
 
 impl NodeView {
-    fn of(figures: NodeFigures, this: Uuid, shared: bool) -> Self {
-        let NodeFigures { id, since_ms, left_ms, ended_ms, leads, told } = figures;
+    fn of(row: NodeRow, this: Uuid, shared: bool) -> Self {
+        let NodeRow { id, since_ms, left_ms, ended_ms, is_leader, status } = row;
         Self {
             id,
             since: shared.then_some(since_ms),
             lease_left_ms: (shared && ended_ms.is_none()).then_some(left_ms),
             ended: ended_ms,
-            leader: leads && ended_ms.is_none(),
+            leader: is_leader && ended_ms.is_none(),
             is_this: id == this,
-            told: serde_json::from_str(&told).ok(),
+            told: serde_json::from_str(&status).ok(),
         }
     }
 
@@ -198,8 +198,8 @@ type LiveNode<'a> = (&'a NodeView, &'a NodeStatus);
 /// What to report when nodes differ in a value, how to read the value, and what to do about it.
 type NodeComparison = (&'static str, fn(&NodeStatus) -> &str, &'static str);
 
-/// Other values that must agree; `NodeTold::alike` adds the declared files and settings.
-const FIGURES: [NodeComparison; 3] = [
+/// Other values that must agree; `NodeStatus::alike` adds the declared files and settings.
+const COMPARED: [NodeComparison; 3] = [
     (
         "nodes have different partner files",
         |told| &told.book,
@@ -224,7 +224,7 @@ fn differences(alive: &[LiveNode<'_>]) -> Vec<String> {
         let why = "give all nodes the same, and run `offerd reload` on each, or restart it";
         (format!("nodes have different {name}"), known.collect(), why)
     };
-    let all = FIGURES.into_iter().map(figure).chain(names.into_iter().map(declared));
+    let all = COMPARED.into_iter().map(figure).chain(names.into_iter().map(declared));
     all.filter_map(|(what, known, why)| Some(format!("{what}: {}; {why}", unlike(known)?))).collect()
 }
 
@@ -280,8 +280,8 @@ pub fn remark(settings: &Settings) -> Option<String> {
 /// Sets the gauges that describe this node's view of the others.
 pub fn measure(store: &Store) {
     metrics::gauge!(NODES_ALIVE).set(store.known_alive() as f64);
-    metrics::gauge!(NODE_IS_LEADER).set(if store.leads() { 1.0 } else { 0.0 });
-    if let Some(standing) = store.database_standing() {
+    metrics::gauge!(NODE_IS_LEADER).set(if store.is_leader() { 1.0 } else { 0.0 });
+    if let Some(standing) = store.database_status() {
         metrics::gauge!(DATABASE_ROUND_TRIP_SECONDS).set(standing.round_trip.as_secs_f64());
         metrics::gauge!(DATABASE_CLOCK_AHEAD_SECONDS).set(standing.clock_ahead_ms as f64 / 1000.0);
     }
@@ -383,7 +383,7 @@ mod tests {
         let own = || NodeStatus { book: "reloaded".to_owned(), ..NodeStatus::of(&settings) };
         let told = || NodeList::of(&store, &settings, own).unwrap().nodes[0].told.clone();
         assert_eq!(told(), None, "a command has no status");
-        store.stand(NodeStatus::of(&settings).text());
+        store.become_candidate(NodeStatus::of(&settings).text());
         assert_eq!(told().unwrap().book, "reloaded");
     }
 

@@ -250,7 +250,7 @@ impl Prefills {
         if !self.store.is_shared() {
             return self.has_ended.swap(false, Ordering::Relaxed) || over > 0;
         }
-        if !self.store.leads() {
+        if !self.store.is_leader() {
             return false;
         }
         let ended: Vec<_> = self.store.scan(Tree::Meta, ENDED).filter_map(Result::ok).collect();

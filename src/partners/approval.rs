@@ -36,8 +36,8 @@ use super::catalog::{CatalogOffer, Pricing};
 use super::eligibility::{ConditionTest, EligibilityCondition};
 use super::facts::{Facts, Subject};
 use super::offer_json::percent;
-use super::partner::Seat;
 use super::quote::Spread;
+use super::seat::Seat;
 use offerd_model::{
     AttributeValue, CreditBands, FinancialInstitutionLoanReport, Lead, LeadCreditInformation,
     LeadFinancialInformation, LeadLoanInformation, LeadPersonalInformation, LoanProbability,

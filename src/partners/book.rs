@@ -1,4 +1,5 @@
-//! The book: the seats of all partner files, compiled. A rate table keeps the one that it started with.
+//! The book: the seats of all partner files, compiled. A rate table keeps the one that it was started or
+//! resumed with.
 
 use std::collections::BTreeMap;
 use std::iter::once;
@@ -13,7 +14,7 @@ use super::facts::Facts;
 use super::fingerprint::Fingerprint;
 use super::identity::PartnerIdentity;
 use super::index::EligibilityIndex;
-use super::partner::Seat;
+use super::seat::Seat;
 use super::template::Template;
 use offerd_base::declaration::{Fault, Source, files_in, text_of};
 use offerd_model::ProductType;
@@ -27,7 +28,8 @@ pub struct Book {
     rows: Vec<IndexRow>,
     /// Equal for books with the same content.
     pub fingerprint: Fingerprint,
-    pub(super) said: BTreeMap<String, DeclaredValues>,
+    /// The declared values of each partner, by its key.
+    pub(super) declared: BTreeMap<String, DeclaredValues>,
     /// Warnings: legal declarations that may be unintended.
     pub remarks: Vec<Fault>,
 }
@@ -84,7 +86,7 @@ impl Book {
     fn of_files(files: impl IntoIterator<Item = (std::io::Result<String>, PathBuf)>) -> (Self, Vec<Fault>) {
         let mut seats = Vec::new();
         let (mut unread, mut faults, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
-        let mut said = BTreeMap::new();
+        let mut declared = BTreeMap::new();
         let mut by_uuid: BTreeMap<uuid::Uuid, PathBuf> = BTreeMap::new();
         for (text, file) in files {
             let Ok(text) = text.map_err(|error| {
@@ -94,20 +96,20 @@ impl Book {
             };
             let key = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let Ok(source) = Source::parse(&file, &text).map_err(|one| faults.push(one)) else { continue };
-            let declared = check::seats(&key, &source);
-            faults.extend(declared.faults);
-            remarks.extend(declared.remarks);
-            let uuid = declared.seats.first().map(|seat| seat.identity.partner.uuid);
+            let checked = check::seats(&key, &source);
+            faults.extend(checked.faults);
+            remarks.extend(checked.remarks);
+            let uuid = checked.seats.first().map(|seat| seat.identity.partner.uuid);
             if let Some(other) = uuid.and_then(|uuid| by_uuid.insert(uuid, file.clone())) {
                 let message = format!("is also the uuid of `{}`", other.display());
                 faults.push(source.fault("partner.uuid", message));
             }
-            seats.extend(declared.seats);
-            said.insert(key, DeclaredValues::by(source.table()));
+            seats.extend(checked.seats);
+            declared.insert(key, DeclaredValues::by(source.table()));
         }
         faults.sort_by(|one, two| (&one.file, one.line).cmp(&(&two.file, two.line)));
         unread.extend(faults);
-        (Self { fingerprint: fingerprint(&said), said, remarks, ..Self::of(seats) }, unread)
+        (Self { fingerprint: fingerprint(&declared), declared, remarks, ..Self::of(seats) }, unread)
     }
 
     /// Compiles seats into a book.
@@ -126,7 +128,7 @@ impl Book {
         let index = EligibilityIndex::build(&conjunctions);
         let fingerprint = fingerprint(&BTreeMap::new());
         let seats = seats.into_iter().map(Arc::new).collect();
-        Self { seats, index, rows, fingerprint, said: BTreeMap::new(), remarks: Vec::new() }
+        Self { seats, index, rows, fingerprint, declared: BTreeMap::new(), remarks: Vec::new() }
     }
 
     /// The seats that fit a lead, with their fitting offers. Omits remote partners without a fitting offer.
@@ -191,7 +193,9 @@ impl Book {
 
     /// The templates of all seats and offers.
     pub fn templates(&self) -> impl Iterator<Item = &Template> {
-        self.seats.iter().flat_map(|seat| once(&seat.text).chain(seat.offers.iter().map(|offer| &offer.text)))
+        self.seats
+            .iter()
+            .flat_map(|seat| once(&seat.recorded_text).chain(seat.offers.iter().map(|offer| &offer.text)))
     }
 }
 
@@ -199,11 +203,11 @@ fn whole((book, faults): (Book, Vec<Fault>)) -> Result<Book, Vec<Fault>> {
     if faults.is_empty() { Ok(book) } else { Err(faults) }
 }
 
-fn fingerprint(said: &BTreeMap<String, DeclaredValues>) -> Fingerprint {
+fn fingerprint(declared: &BTreeMap<String, DeclaredValues>) -> Fingerprint {
     let mut hasher = Sha256::new();
-    for (partner, said) in said {
+    for (partner, declared) in declared {
         hasher.update(format!("{partner}\0"));
-        said.digest(&mut hasher);
+        declared.digest(&mut hasher);
     }
     Fingerprint::from(hasher)
 }

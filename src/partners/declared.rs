@@ -13,7 +13,7 @@ use serde::de::{IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::limits::declared::{Exclusive, Limits, exclusive};
-use super::template::{Imprint, OFFER_MS};
+use super::template::{ClickTerms, OFFER_MS};
 use offerd_base::declaration::{HumanDuration, ValueFaults, count, figure, if_any};
 use offerd_base::table;
 use offerd_model::{
@@ -431,11 +431,11 @@ pub enum FigureRange {
 
 impl Offer {
     /// The properties of the offer that its template stores.
-    pub fn imprint(&self, term: Option<i32>) -> Imprint {
+    pub fn click_terms(&self, term: Option<i32>) -> ClickTerms {
         let term = term.filter(|_| self.terms.len() > 1);
         let name = term.map_or_else(|| self.key.clone(), |term| format!("{}/{term}", self.key));
         let landing_url = self.landing_url.clone();
-        Imprint { name, landing_url, payout: self.payout, valid_for_ms: self.valid_for }
+        ClickTerms { name, landing_url, payout: self.payout, valid_for_ms: self.valid_for }
     }
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::book::Book;
 use super::declared_values::{DeclaredValue, DeclaredValues};
-use super::partner::Seat;
+use super::seat::Seat;
 
 #[cfg(test)]
 mod tests;
@@ -99,7 +99,7 @@ impl BookDiff {
     /// Compares two books.
     pub fn between(before: &Book, after: &Book) -> Self {
         let (was, is) = (BookSide::of(before), BookSide::of(after));
-        let both = is.said.keys().filter(|partner| was.said.contains_key(*partner));
+        let both = is.declared.keys().filter(|partner| was.declared.contains_key(*partner));
         let changed = both.map(|key| PartnerDiff::between(key, &was, &is)).filter(|diff| !diff.is_empty());
         Self { added: alone(&is, &was), removed: alone(&was, &is), changed: changed.collect() }
     }
@@ -111,9 +111,9 @@ impl BookDiff {
 }
 
 fn alone(these: &BookSide, others: &BookSide) -> Vec<PartnerFigures> {
-    let alone = these.said.iter().filter(|(partner, _)| !others.said.contains_key(*partner));
-    let figures = alone.map(|(partner, said)| {
-        let products = said.products.keys();
+    let alone = these.declared.iter().filter(|(partner, _)| !others.declared.contains_key(*partner));
+    let figures = alone.map(|(partner, declared)| {
+        let products = declared.products.keys();
         let products = products.map(|product| (product.clone(), these.offers(partner, product).len()));
         PartnerFigures { partner: partner.clone(), products: products.collect() }
     });
@@ -122,7 +122,7 @@ fn alone(these: &BookSide, others: &BookSide) -> Vec<PartnerFigures> {
 
 /// One of two books: its declared values, and its seats by partner and product type.
 struct BookSide<'b> {
-    said: &'b BTreeMap<String, DeclaredValues>,
+    declared: &'b BTreeMap<String, DeclaredValues>,
     seats: HashMap<(&'b str, &'b str), &'b Seat>,
 }
 
@@ -133,20 +133,22 @@ impl<'b> BookSide<'b> {
     fn of(book: &'b Book) -> Self {
         let seats = book.seats().iter().map(|seat| &**seat);
         let placed = seats.map(|seat| ((seat.identity.key.as_str(), seat.product_type.as_str()), seat));
-        Self { said: &book.said, seats: placed.collect() }
+        Self { declared: &book.declared, seats: placed.collect() }
     }
 
     fn offers(&self, partner: &str, product_type: &str) -> DeclaredOffers<'b> {
-        let said = self.said.get(partner).and_then(|said| said.products.get(product_type));
+        let declared = self.declared.get(partner).and_then(|declared| declared.products.get(product_type));
         let offers = self.seats.get(&(partner, product_type)).into_iter().flat_map(|seat| &seat.offers);
         let key = |name: &'b str| name.split('/').next().unwrap_or(name);
-        offers.map(|offer| (&*offer.name, said.and_then(|said| said.offers.get(key(&offer.name))))).collect()
+        offers
+            .map(|offer| (&*offer.name, declared.and_then(|declared| declared.offers.get(key(&offer.name)))))
+            .collect()
     }
 }
 
 impl PartnerDiff {
     fn between(partner: &str, was: &BookSide, is: &BookSide) -> Self {
-        let (old, new) = (&was.said[partner], &is.said[partner]);
+        let (old, new) = (&was.declared[partner], &is.declared[partner]);
         let mut products = BTreeMap::new();
         for product_type in old.products.keys().chain(new.products.keys()) {
             let offers = |side: &BookSide| side.offers(partner, product_type).len();

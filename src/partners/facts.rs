@@ -6,7 +6,7 @@ use chrono::{DateTime, Datelike, Utc};
 use uuid::Uuid;
 
 use self::Derived::Number;
-use super::ranking::RankedBy;
+use super::ranking::Scorer;
 use super::{state_zones, zip_state};
 use offerd_model::{
     Attribute, AttributeKind, AttributeValue, CreditBands, Lead, LeadFinancialInformation, MortgageType,
@@ -148,7 +148,7 @@ pub struct Facts<'a> {
     company: Option<Uuid>,
     /// The lead's uuid, if it has one, whether assigned by the client or by the daemon.
     pub uuid: Option<Uuid>,
-    pub(super) ranked_by: Option<&'a RankedBy>,
+    pub(super) ranked_by: Option<&'a Scorer>,
 }
 
 impl<'a> Facts<'a> {
@@ -172,7 +172,7 @@ impl<'a> Facts<'a> {
 
     /// Sets the ranking of the lead's offers.
     #[must_use]
-    pub fn ranked_by(self, ranked_by: Option<&'a RankedBy>) -> Self {
+    pub fn ranked_by(self, ranked_by: Option<&'a Scorer>) -> Self {
         Self { ranked_by, ..self }
     }
 
@@ -245,7 +245,6 @@ impl<'a> Facts<'a> {
         self.lead.financial_information.as_ref()
     }
 
-    /// Dollars per month.
     fn vehicle(&self) -> Option<&'a VehicleInformation> {
         self.lead.vehicle_information.as_deref()
     }

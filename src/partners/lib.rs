@@ -1,6 +1,6 @@
 //! Partners: declared in files, compiled into an index that matches a lead in microseconds, and priced.
 //!
-//! - Files: [`declared`] is their shape, [`check`] turns them into [`partner::Seat`]s, [`diff`] compares two
+//! - Files: [`declared`] is their shape, [`check`] turns them into [`seat::Seat`]s, [`diff`] compares two
 //!   books.
 //! - Matching: [`book::Book`] compiles the rules ([`eligibility`]) to bitsets ([`index`]); [`limits`] decide
 //!   when and how often a seat is asked.
@@ -33,13 +33,13 @@ mod json_object;
 pub mod limits;
 pub mod listing;
 pub mod offer_json;
-pub mod partner;
 #[cfg(test)]
 #[path = "../../tests/it/kit/partners.rs"]
 #[allow(dead_code)] // the black-box tests use the rest
 mod partner_files;
 pub mod quote;
 pub mod ranking;
+pub mod seat;
 mod state_zones;
 pub mod template;
 mod truth;
@@ -52,6 +52,6 @@ pub use fingerprint::Fingerprint;
 pub use identity::PartnerIdentity;
 pub use limits::{Exclusive, Limits};
 pub use offerd_base::declaration::{KEY_CHARS, is_key};
-pub use partner::{Seat, SeatTemplate, displaced, drawn};
 pub use quote::{Quote, QuoteTerms};
+pub use seat::{RecordedSeat, Seat, displaced, drawn};
 pub use template::Template;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::book::Book;
 use super::catalog::CatalogOffer;
-use super::partner::Seat;
+use super::seat::Seat;
 use offerd_model::ProductType;
 
 /// A search.

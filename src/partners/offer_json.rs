@@ -96,7 +96,7 @@ fn mortgage(details: &mut JsonObjectWriter<'_>, terms: &MortgageTerms) {
 impl Template {
     /// Expiry of an offer in Unix milliseconds: the usual validity, or an earlier one that the partner set.
     pub fn stands_until(&self, quote: &Quote, made_at: i64) -> i64 {
-        let own = self.imprint.as_ref().and_then(|imprint| imprint.valid_for_ms);
+        let own = self.click_terms.as_ref().and_then(|click_terms| click_terms.valid_for_ms);
         let until = made_at.saturating_add(own.map_or(OFFER_MS, |own| own.min(OFFER_MS)));
         quote.expires_at.map_or(until, |own| own.min(until))
     }
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::declared;
     use crate::quote::CardTerms;
-    use crate::template::Imprint;
+    use crate::template::ClickTerms;
     use proptest::prelude::*;
 
     proptest! {
@@ -125,8 +125,8 @@ mod tests {
         fn an_offer_stands_as_long_as_others_or_as_its_partner_says(made_at: u32, own: Option<u32>, answered: Option<u32>) {
             let (made_at, own, answered) = (i64::from(made_at), own.map(i64::from), answered.map(i64::from));
             let payout = declared::DeclaredPayout { on: declared::PayoutStep::Click, fixed: None, percent: None };
-            let imprint = Imprint { name: String::new(), landing_url: String::new(), payout, valid_for_ms: own };
-            let template = Template::of_offer(imprint, |_| {});
+            let click_terms = ClickTerms { name: String::new(), landing_url: String::new(), payout, valid_for_ms: own };
+            let template = Template::of_offer(click_terms, |_| {});
             let quote = Quote {
                 text: template.fingerprint,
                 score: 0.0,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::fingerprint::Fingerprint;
-use super::ranking::Ranked;
+use super::ranking::ScoreBreakdown;
 use super::template::Template;
 use offerd_model::{MortgageAdjustmentType, MortgageLoanType};
 
@@ -33,7 +33,7 @@ pub struct Quote {
     pub doubt: Option<&'static str>,
     /// The ranking behind the score, where the settings name one; stored separately, too.
     #[serde(skip)]
-    pub ranked: Option<Box<Ranked>>,
+    pub ranked: Option<Box<ScoreBreakdown>>,
 }
 
 impl Quote {
@@ -180,6 +180,7 @@ pub struct SavingsTerms {
 pub struct SpecialTerms {
     /// Payout in dollars.
     pub payout: f64,
-    /// Auction of a second-look offer, as the ordinal of its product sub-type: one offer wins per sub-type.
-    pub lot: Option<u16>,
+    /// Ordinal of its product sub-type: of second-look offers with the same, only the best is shown.
+    #[serde(rename = "lot")]
+    pub competes_as: Option<u16>,
 }

@@ -1,4 +1,5 @@
-//! Templates: the JSON of an offer that does not depend on the lead, rendered once when the book is loaded.
+//! Templates: the JSON of an offer that does not depend on the lead, and the recorded form of a seat,
+//! rendered once when the book is loaded.
 //!
 //! An offer's template is the prefix of a JSON object, stored under its [`Fingerprint`], so that a rate table
 //! reads the same after the partner file has changed. A template made from a partner's answer is stored with
@@ -25,20 +26,21 @@ impl PartialEq for Template {
 pub struct Template {
     /// Fingerprint that it is stored under.
     pub fingerprint: Fingerprint,
-    /// The JSON that clients see.
+    /// The JSON that clients see of an offer, or the recorded form of a seat.
     pub json: Arc<str>,
     /// For an offer: what a click on it does.
-    pub imprint: Option<Imprint>,
+    pub click_terms: Option<ClickTerms>,
     /// Product sub-type of the offer.
     pub sub_type: Option<ProductSubType>,
     /// Offset of the conversion probability in the JSON, if it comes last.
     conversion: Option<usize>,
 }
 
-/// What an offer's template stores, whatever happens to the partner file.
+/// What a click on an offer does: where it leads, and what it pays. Stored with the offer's template, so that
+/// it holds whatever happens to the partner file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Imprint {
+pub struct ClickTerms {
     /// Name of the offer in the partner file: its key, and its term if there are several.
     pub name: String,
     /// URL that a click leads to; `{clickId}`, `{leadUuid}` and a leading `{baseUrl}` are filled in.
@@ -61,14 +63,14 @@ impl Template {
     }
 
     /// A template of an offer; `write` writes what does not depend on the lead.
-    pub fn of_offer(imprint: Imprint, write: impl FnOnce(&mut JsonObjectWriter<'_>)) -> Self {
+    pub fn of_offer(click_terms: ClickTerms, write: impl FnOnce(&mut JsonObjectWriter<'_>)) -> Self {
         let mut json = vec![b'{'];
         write(&mut JsonObjectWriter(&mut json));
         let json = String::from_utf8(json).expect("JSON is UTF-8");
-        Self::of(Fingerprint([0; 16]), &json, Some(imprint)).fingerprinted()
+        Self::of(Fingerprint([0; 16]), &json, Some(click_terms)).fingerprinted()
     }
 
-    fn of(fingerprint: Fingerprint, json: &str, imprint: Option<Imprint>) -> Self {
+    fn of(fingerprint: Fingerprint, json: &str, click_terms: Option<ClickTerms>) -> Self {
         const SUB_TYPE: &str = r#""productSubType":""#;
         const CONVERSION: &str = r#""conversionProbability":"#;
         // Quotes within a text are escaped, so these match the keys of the offer only.
@@ -79,7 +81,7 @@ impl Template {
             sub_type: sub_type.and_then(ProductSubType::from_wire),
             conversion: conversion.filter(|place| !json[*place..].contains([',', '}'])),
             json: json.into(),
-            imprint,
+            click_terms,
         }
     }
 
@@ -88,11 +90,11 @@ impl Template {
         self
     }
 
-    /// The stored form: a line with the imprint, then the JSON.
+    /// The stored form: a line with the click terms, then the JSON.
     pub fn stored(&self) -> String {
-        let imprint =
-            serde_json::to_string(&self.imprint).expect("an imprint has string keys and finite numbers");
-        format!("{imprint}\n{}", self.json)
+        let click_terms = serde_json::to_string(&self.click_terms)
+            .expect("click terms have string keys and finite numbers");
+        format!("{click_terms}\n{}", self.json)
     }
 
     /// Writes its JSON. If the JSON ends with the conversion probability, `conversion` replaces it.
@@ -107,7 +109,7 @@ impl Template {
 
     /// Parses the form of [`stored`](Self::stored); `None` if invalid.
     pub fn read(fingerprint: Fingerprint, stored: &str) -> Option<Self> {
-        let (imprint, json) = stored.split_once('\n')?;
-        Some(Self::of(fingerprint, json, serde_json::from_str(imprint).ok()?))
+        let (click_terms, json) = stored.split_once('\n')?;
+        Some(Self::of(fingerprint, json, serde_json::from_str(click_terms).ok()?))
     }
 }

@@ -62,12 +62,13 @@ impl Arrivals {
         self.last_us
     }
 
-    pub(super) fn now_s(&self) -> u64 {
+    /// The arrival time, in seconds.
+    pub(super) fn arrival_s(&self) -> u64 {
         self.clock.now_us() / 1_000_000
     }
 
     /// The time for expiry by age, in milliseconds.
-    pub(super) fn now_ms(&self) -> u64 {
+    pub(super) fn expiry_ms(&self) -> u64 {
         self.clock.earlier_us() / 1000
     }
 }

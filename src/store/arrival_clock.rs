@@ -57,11 +57,11 @@ impl Default for ClockLimits {
 
 /// The machine's clock compared with arrivals.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ClockStanding {
+pub enum ClockStatus {
     /// Arrivals follow the clock.
     #[default]
     Followed,
-    /// The clock is this far ahead, so uses its own clock for arrivals.
+    /// The clock is this far ahead, so offerd uses a clock of its own for arrivals.
     Ahead(Duration),
     /// The clock is this far behind the last arrivals, which run on at half the pace.
     Behind(Duration),
@@ -74,7 +74,7 @@ pub enum ClockStanding {
 pub(super) struct ArrivalClock {
     clock: Clock,
     limits: ClockLimits,
-    face: Mutex<ClockState>,
+    state: Mutex<ClockState>,
 }
 
 #[derive(Debug, Default)]
@@ -88,7 +88,7 @@ struct ClockState {
     doubted_us: Option<u64>,
     /// The steps ahead: the steady time of each, and the arrival time before it.
     steps: VecDeque<(u64, u64)>,
-    standing: ClockStanding,
+    standing: ClockStatus,
     shown_us: i64,
 }
 
@@ -101,8 +101,8 @@ impl ArrivalClock {
         let believed = if limits.hold.is_zero() { u64::MAX } else { micros(limits.gap) };
         let agreed = last_us == 0 || (last_us..=last_us.saturating_add(believed)).contains(&wall_us);
         let (now_us, run_us) = (if agreed { wall_us } else { last_us }, clock.steady_us());
-        let face = Mutex::new(ClockState { now_us, run_us, agreed, ..ClockState::default() });
-        Self { clock, limits, face }
+        let state = Mutex::new(ClockState { now_us, run_us, agreed, ..ClockState::default() });
+        Self { clock, limits, state }
     }
 
     /// The arrival time, in microseconds since 1970: never earlier than a time returned before.
@@ -112,33 +112,33 @@ impl ArrivalClock {
 
     /// A time ahead of neither clock: for expiry by age.
     pub(super) fn earlier_us(&self) -> u64 {
-        let (face, wall_us) = self.read();
-        face.now_us.min(wall_us)
+        let (state, wall_us) = self.read();
+        state.now_us.min(wall_us)
     }
 
     /// The arrival time `age` ago: a record with an earlier arrival is at least that old.
     pub(super) fn aged_us(&self, age: Duration) -> u64 {
-        let (face, _) = self.read();
+        let (state, _) = self.read();
         let age_us = micros(age);
         let since_step = |(at_us, before_us): &(u64, u64)| {
-            let left_us = age_us.saturating_sub(face.run_us.saturating_sub(*at_us));
+            let left_us = age_us.saturating_sub(state.run_us.saturating_sub(*at_us));
             if left_us == 0 { u64::MAX } else { before_us.saturating_sub(left_us) }
         };
-        let before_steps = face.steps.iter().map(since_step).min().unwrap_or(u64::MAX);
-        face.now_us.saturating_sub(age_us).min(before_steps)
+        let before_steps = state.steps.iter().map(since_step).min().unwrap_or(u64::MAX);
+        state.now_us.saturating_sub(age_us).min(before_steps)
     }
 
-    pub(super) fn standing(&self) -> ClockStanding {
+    pub(super) fn standing(&self) -> ClockStatus {
         self.read().0.standing
     }
 
     /// Reads the machine's clock, which may block in tests and so is not done under the lock.
     fn read(&self) -> (MutexGuard<'_, ClockState>, u64) {
         let (wall_us, steady_us) = (self.clock.now_us(), self.clock.steady_us());
-        let mut face = self.face.lock();
-        face.run(wall_us, steady_us, &self.limits);
-        face.tell(wall_us, &self.limits);
-        (face, wall_us)
+        let mut state = self.state.lock();
+        state.run(wall_us, steady_us, &self.limits);
+        state.tell(wall_us, &self.limits);
+        (state, wall_us)
     }
 }
 
@@ -196,10 +196,10 @@ impl ClockState {
         }
         let off = Duration::from_micros(offset_us.unsigned_abs());
         let standing = match offset_us {
-            _ if self.doubted_us.is_some() => ClockStanding::Ahead(off),
-            _ if wall_us <= FIRST_US => ClockStanding::Unset,
-            behind if behind < 0 && off > limits.jump => ClockStanding::Behind(off),
-            _ => ClockStanding::Followed,
+            _ if self.doubted_us.is_some() => ClockStatus::Ahead(off),
+            _ if wall_us <= FIRST_US => ClockStatus::Unset,
+            behind if behind < 0 && off > limits.jump => ClockStatus::Behind(off),
+            _ => ClockStatus::Followed,
         };
         if std::mem::discriminant(&standing) != std::mem::discriminant(&self.standing) {
             standing.log(limits);
@@ -208,7 +208,7 @@ impl ClockState {
     }
 }
 
-impl ClockStanding {
+impl ClockStatus {
     fn log(self, limits: &ClockLimits) {
         let hold = limits.hold;
         match self {

@@ -18,13 +18,13 @@ pub(super) struct Cluster {
     pub(super) me: Uuid,
     pub(super) alive: RwLock<BTreeSet<Uuid>>,
     /// A leading process leads until it ends.
-    pub(super) leads: watch::Sender<bool>,
+    pub(super) is_leader: watch::Sender<bool>,
     /// Whether this process is a candidate for leading: a daemon is, a command is not.
     pub(super) is_candidate: AtomicBool,
-    /// Figures that it publishes to the other processes.
-    pub(super) figures: RwLock<String>,
+    /// The status that it publishes to the other processes.
+    pub(super) status: RwLock<String>,
     /// The last answer of the database, if there is one.
-    pub(super) database: RwLock<Option<DatabaseStanding>>,
+    pub(super) database: RwLock<Option<DatabaseStatus>>,
     silent: RwLock<Option<(Instant, String)>>,
     /// Whether a read has failed since the last answer.
     is_unread: AtomicBool,
@@ -32,14 +32,14 @@ pub(super) struct Cluster {
 
 /// The last answer of the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DatabaseStanding {
+pub struct DatabaseStatus {
     /// Time of one round trip.
     pub round_trip: Duration,
     /// How far this machine's clock is ahead of the database's, in ms, accurate to half a round trip.
     pub clock_ahead_ms: i64,
 }
 
-impl DatabaseStanding {
+impl DatabaseStatus {
     pub(super) fn of(round_trip: Duration, theirs_ms: i64) -> Self {
         let ours =
             SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().saturating_sub(round_trip / 2);
@@ -50,7 +50,7 @@ impl DatabaseStanding {
 
 /// A process that shares a store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NodeFigures {
+pub struct NodeRow {
     /// Its id, new each time it opens the store.
     pub id: Uuid,
     /// When it opened the store, in Unix milliseconds of the database.
@@ -60,9 +60,9 @@ pub struct NodeFigures {
     /// When it ended, if it has.
     pub ended_ms: Option<i64>,
     /// Whether it leads.
-    pub leads: bool,
-    /// The figures it published last.
-    pub told: String,
+    pub is_leader: bool,
+    /// The status it published last.
+    pub status: String,
 }
 
 /// The ids of nodes, as messages have them.
@@ -74,12 +74,12 @@ impl Cluster {
     pub(super) fn alone() -> Self {
         let me = offerd_base::ids::random();
         let alive = RwLock::new(BTreeSet::from([me]));
-        Self { me, alive, leads: watch::Sender::new(true), ..Self::default() }
+        Self { me, alive, is_leader: watch::Sender::new(true), ..Self::default() }
     }
 
     /// A cluster of this process and others, still unknown.
     pub(super) fn among_others() -> Self {
-        Self { leads: watch::Sender::new(false), ..Self::alone() }
+        Self { is_leader: watch::Sender::new(false), ..Self::alone() }
     }
 
     /// Records the live processes; returns whether they have changed.
@@ -94,14 +94,14 @@ impl Cluster {
         self.alive.read().iter().all(|one| *one == self.me)
     }
 
-    pub(super) async fn until_it_leads(&self) {
+    pub(super) async fn until_leader(&self) {
         // Cannot fail while `self` holds the sender.
-        let _ = self.leads.subscribe().wait_for(|leads| *leads).await;
+        let _ = self.is_leader.subscribe().wait_for(|leads| *leads).await;
     }
 
     /// Whether it is a candidate and does not lead yet.
     pub(super) fn may_lead(&self) -> bool {
-        self.is_candidate.load(Ordering::Acquire) && !*self.leads.borrow()
+        self.is_candidate.load(Ordering::Acquire) && !*self.is_leader.borrow()
     }
 
     pub(super) fn note_silence(&self, told: String) {
@@ -148,8 +148,8 @@ mod tests {
     #[test]
     fn who_is_alone_leads_and_nobody_else_is_alive() {
         let alone = Cluster::alone();
-        assert!(*alone.leads.borrow() && !alone.may_lead());
-        assert_eq!(alone.until_it_leads().now_or_never(), Some(()));
+        assert!(*alone.is_leader.borrow() && !alone.may_lead());
+        assert_eq!(alone.until_leader().now_or_never(), Some(()));
     }
 
     #[test]
@@ -170,9 +170,9 @@ mod tests {
     #[test]
     fn who_is_among_others_waits_until_it_leads() {
         let cluster = Cluster::among_others();
-        assert!(!*cluster.leads.borrow() && cluster.until_it_leads().now_or_never().is_none());
-        cluster.leads.send_replace(true);
-        assert!(cluster.until_it_leads().now_or_never().is_some());
+        assert!(!*cluster.is_leader.borrow() && cluster.until_leader().now_or_never().is_none());
+        cluster.is_leader.send_replace(true);
+        assert!(cluster.until_leader().now_or_never().is_some());
         let both = BTreeSet::from([cluster.me, Uuid::max()]);
         assert!(cluster.is_alone());
         assert!(cluster.note_alive(both.clone()) && !cluster.note_alive(both));

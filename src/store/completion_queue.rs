@@ -56,24 +56,24 @@ impl CommitWaiter {
 }
 
 impl CommitReplies {
-    pub(super) fn add(&mut self, asker: CommitWaiter, outcome: CommitResult) {
-        let CommitWaiter(answer, Some(desk)) = asker else { return asker.answer(outcome) };
-        match self.0.iter_mut().find(|(known, _)| Arc::ptr_eq(known, &desk)) {
+    pub(super) fn add(&mut self, waiter: CommitWaiter, outcome: CommitResult) {
+        let CommitWaiter(answer, Some(queue)) = waiter else { return waiter.answer(outcome) };
+        match self.0.iter_mut().find(|(known, _)| Arc::ptr_eq(known, &queue)) {
             Some((_, replies)) => replies.push((answer, outcome)),
-            None => self.0.push((desk, vec![(answer, outcome)])),
+            None => self.0.push((queue, vec![(answer, outcome)])),
         }
     }
 
     pub(super) fn send(self) {
-        for (desk, replies) in self.0 {
-            let left = match desk.waiting.lock().as_mut() {
+        for (queue, replies) in self.0 {
+            let left = match queue.waiting.lock().as_mut() {
                 Some(waiting) => {
                     waiting.extend(replies);
                     None
                 }
                 None => Some(replies),
             };
-            desk.arrived.notify_one();
+            queue.arrived.notify_one();
             give(left);
         }
     }

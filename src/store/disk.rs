@@ -60,7 +60,7 @@ impl SyncFault {
     }
 
     /// Blocks while syncs hang, then fails if they should fail.
-    pub(super) fn tell(&self) -> io::Result<()> {
+    pub(super) fn strike(&self) -> io::Result<()> {
         while self.hanging.load(Ordering::SeqCst) {
             thread::park_timeout(HANG_LOOK);
         }

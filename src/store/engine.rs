@@ -49,7 +49,7 @@ pub(super) trait StorageEngine: RawValues + Send + Sync {
         BASE
     }
 
-    fn note_unreadable(&self, _sled_key: &[u8]) {}
+    fn note_unreadable(&self, _tree_key: &[u8]) {}
 
     /// The payload of a record; a broken one is reported and is an error.
     fn get(&self, tree: Tree, key: &[u8]) -> ReadResult<Option<Vec<u8>>> {

@@ -101,7 +101,7 @@ impl<'a> WriteGroup<'a> {
     fn data_key(&mut self, commit: &Commit) -> Result<Option<SealKey>, GuardError> {
         let Some(lead) = commit.about else { return Ok(None) };
         let sealing = self.below.sealing();
-        let place = sealing.slots.place(lead);
+        let place = sealing.slots.key_of(lead);
         let known = if commit.is_first_about { Ok(None) } else { sealing.data_key(self, lead)? };
         match known {
             Ok(Some(DataKey::Kept(key))) => Ok(Some(key)),
@@ -146,7 +146,7 @@ impl<'a> WriteGroup<'a> {
             }
         }
         for (lead, kept) in sealing.rewrapped(kept, &rewrap.without) {
-            let place = sealing.slots.place(lead);
+            let place = sealing.slots.key_of(lead);
             match kept {
                 Some(kept) => self.put(Tree::LeadKeys, &place, &kept),
                 None => self.remove(Tree::LeadKeys, &place),
@@ -300,7 +300,7 @@ pub(super) fn wanted(engine: &dyn StorageEngine, commit: &Commit) -> Vec<Vec<u8>
         wanted.push(Tree::Meta.tree_key(LAST_ARRIVAL));
     }
     let lead = commit.about.filter(|_| !commit.is_first_about);
-    wanted.extend(lead.map(|lead| Tree::LeadKeys.tree_key(&engine.sealing().slots.place(lead))));
+    wanted.extend(lead.map(|lead| Tree::LeadKeys.tree_key(&engine.sealing().slots.key_of(lead))));
     wanted
 }
 

@@ -15,7 +15,8 @@ pub enum StoreHealth {
     Short(String),
     /// The disk does not answer: accepted commits wait for it, and new leads should be refused.
     Stalled(String),
-    /// The disk failed; commits are refused, reads go on.
+    /// Writing failed: commits are refused. Reads go on while the store may mend; after a failure for good
+    /// they are refused too, until a restart.
     Failed(String),
 }
 

@@ -15,10 +15,12 @@
 //!    when the clock steps back (S6).
 //! 4. The group is appended to the journal (`journal`) and synced. From here it is durable, all of it or
 //!    nothing.
-//! 5. The group is appended to the record files (`record_file`) of each volume (`volumes`) and entered into
-//!    the volume's index (`index`). Readers are locked out meanwhile, so they see the whole group or nothing.
-//!    Then every commit of the group is answered, refused ones included (S1).
-//! 6. On any failure, no commit of the group is acknowledged and the store is [`StoreHealth::Failed`] (L4).
+//! 5. The group is appended to the record files (`record_file`) of each volume (`volumes`), then entered into
+//!    their indexes (`index`). Readers are locked out only during the second, so they see the whole group or
+//!    nothing. Then every commit of the group is answered, refused ones included (S1).
+//! 6. If a write or a sync fails, no commit of the group is acknowledged and the store is
+//!    [`StoreHealth::Failed`] (L4). If only a stored record cannot be read, the commits are tried one by one,
+//!    and those that need it are refused.
 //! 7. In the background, checkpoints (`checkpoint`) sync the record files and recycle full journal segments.
 //!    The next start replays from the journal what a crash kept from the record files (`recovery`).
 //!
@@ -55,7 +57,7 @@
 //! salvaging  backup  salvage
 //! registry   the folder: kept for callers, through a Store, as any caller would
 //! by Store   nodes  retention  expiry  ephemeral
-//! care       check  scrub  beside  copy
+//! care       check  scrub  staging  new_files  copy
 //! start      recovery  open
 //!            postgres, the other engine, stands beside the rows from start to volumes
 //! writing    checkpoint  writer
@@ -69,12 +71,12 @@
 //! ```
 //!
 //! # Deliberately absent
-//! No type of the model: payloads are bytes. No retry of a failed sync. No type of sled in a signature.
+//! No type of the model below `registry`: there, payloads are bytes. No retry of a failed sync. No type of
+//! sled in a signature.
 
 mod arrival;
 mod arrival_clock;
 pub mod backup;
-pub mod beside;
 mod broken;
 #[cfg(test)]
 #[path = "../../tests/it/kit/cases.rs"]
@@ -106,6 +108,7 @@ mod journal;
 mod line;
 mod lock;
 mod manifest;
+mod new_files;
 mod nodes;
 mod open;
 mod options;
@@ -125,6 +128,7 @@ mod scan;
 mod scrub;
 pub mod sealing;
 mod space;
+pub mod staging;
 mod stall;
 mod tally;
 #[cfg(any(test, feature = "test"))]
@@ -153,11 +157,11 @@ use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 pub use self::arrival::FeedKey;
-pub use self::arrival_clock::{ClockLimits, ClockStanding};
+pub use self::arrival_clock::{ClockLimits, ClockStatus};
 pub use self::broken::{BrokenRecord, ReadError, ReadResult, unless_broken};
 pub use self::check::CheckReport;
 pub use self::clock::Clock;
-pub use self::cluster::{DatabaseStanding, NodeFigures};
+pub use self::cluster::{DatabaseStatus, NodeRow};
 pub use self::codec::CodecError;
 pub use self::commit::{Commit, CommitError};
 pub use self::completion_queue::answer_commits_here;
@@ -434,8 +438,8 @@ impl Store {
     /// Removes records in order, in small commits that do not delay others. Stops at the first failure.
     pub async fn remove_all(&self, tree: Tree, keys: &[Vec<u8>]) -> Result<(), CommitError> {
         for some in keys.chunks(retention::AT_ONCE) {
-            let none = |commit: Commit, key: &Vec<u8>| commit.remove(tree, key);
-            self.commit(some.iter().fold(Commit::new(), none)).await?;
+            let add_removal = |commit: Commit, key: &Vec<u8>| commit.remove(tree, key);
+            self.commit(some.iter().fold(Commit::new(), add_removal)).await?;
         }
         Ok(())
     }
@@ -465,8 +469,7 @@ impl Store {
         self.shared.queue.disk_wait()
     }
 
-    /// The payload of one record. It survives a kill once its commit is acknowledged; a group just applied is
-    /// visible a moment before that.
+    /// The payload of one record. It is on the disk already, even where its commit is not acknowledged yet.
     pub fn get(&self, tree: Tree, key: impl AsRef<[u8]>) -> ReadResult<Option<Vec<u8>>> {
         self.shared.engine.get(tree, key.as_ref())
     }
@@ -711,7 +714,7 @@ impl Store {
 
     fn kept_key(&self, lead: Uuid) -> DiskResult<RawRecord> {
         let engine = &*self.shared.engine;
-        read_clear(engine, Tree::LeadKeys, &engine.sealing().slots.place(lead))
+        read_clear(engine, Tree::LeadKeys, &engine.sealing().slots.key_of(lead))
     }
 
     /// A keyed hash of a text, to look it up without storing it: not guessable from the store alone.
@@ -794,7 +797,7 @@ impl Store {
     }
 
     /// The machine's clock compared with arrivals.
-    pub fn clock_standing(&self) -> ClockStanding {
+    pub fn clock_status(&self) -> ClockStatus {
         self.shared.clock.standing()
     }
 

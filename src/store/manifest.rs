@@ -106,7 +106,7 @@ impl Manifest {
         self.revision += 1;
         let text = self.text();
         for name in NAMES {
-            fault.tell()?;
+            fault.strike()?;
             disk::replace(&store.join(name), text.as_bytes())?;
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use uuid::Uuid;
 
-use super::cluster::{DatabaseStanding, NodeFigures};
+use super::cluster::{DatabaseStatus, NodeRow};
 use crate::{ReadResult, Store, postgres};
 
 impl Store {
@@ -25,14 +25,15 @@ impl Store {
     }
 
     /// The id of this process's directory, which survives restarts; `None` if the store cannot be shared.
-    pub fn place(&self) -> Option<Uuid> {
-        self.shared.database.as_ref().map(|(database, _)| database.place())
+    pub fn directory_id(&self) -> Option<Uuid> {
+        self.shared.database.as_ref().map(|(database, _)| database.directory_id())
     }
 
-    /// The key of a record that each sharing process has: the name, then any [place](Self::place).
+    /// The key of a record that each sharing process has: the name, then any [directory
+    /// id](Self::directory_id).
     pub fn own_key(&self, name: &[u8]) -> Vec<u8> {
-        let place = self.place().map_or_else(Vec::new, |place| place.as_bytes().to_vec());
-        [name, &place].concat()
+        let directory_id = self.directory_id().map_or_else(Vec::new, |id| id.as_bytes().to_vec());
+        [name, &directory_id].concat()
     }
 
     /// The ids of the processes that have the store open now. The author of a record read earlier has ended
@@ -42,24 +43,24 @@ impl Store {
         self.shared.database.as_ref().map_or_else(alone, |(database, _)| postgres::alive(database))
     }
 
-    /// Makes this process a candidate for leading, and publishes its figures to the others.
-    pub fn stand(&self, figures: String) {
-        self.tell_nodes(figures);
+    /// Makes this process a candidate for leading, and publishes its status to the others.
+    pub fn become_candidate(&self, status: String) {
+        self.publish_status(status);
         self.shared.cluster.is_candidate.store(true, Ordering::Release);
     }
 
     /// Stops being a candidate for leading, before the process ends.
-    pub fn step_back(&self) {
+    pub fn stop_being_candidate(&self) {
         self.shared.cluster.is_candidate.store(false, Ordering::Release);
     }
 
-    /// Publishes other figures of this process to those that share the store.
-    pub fn tell_nodes(&self, figures: String) {
-        *self.shared.cluster.figures.write() = figures;
+    /// Publishes another status of this process to those that share the store.
+    pub fn publish_status(&self, status: String) {
+        *self.shared.cluster.status.write() = status;
     }
 
     /// The last answer of the database; `None` for a store in files.
-    pub fn database_standing(&self) -> Option<DatabaseStanding> {
+    pub fn database_status(&self) -> Option<DatabaseStatus> {
         *self.shared.cluster.database.read()
     }
 
@@ -69,21 +70,21 @@ impl Store {
     }
 
     /// The processes that share the store, or did within a day. May block on the database.
-    pub fn nodes(&self) -> ReadResult<Vec<NodeFigures>> {
+    pub fn nodes(&self) -> ReadResult<Vec<NodeRow>> {
         let cluster = &self.shared.cluster;
-        let told = || cluster.figures.read().clone();
+        let status = || cluster.status.read().clone();
         let alone =
-            || vec![NodeFigures { id: cluster.me, leads: true, told: told(), ..NodeFigures::default() }];
+            || vec![NodeRow { id: cluster.me, is_leader: true, status: status(), ..NodeRow::default() }];
         self.shared.database.as_ref().map_or_else(|| Ok(alone()), |(database, _)| postgres::nodes(database))
     }
 
     /// Whether this process leads: it does the work that only one process may do, until it closes the store.
-    pub fn leads(&self) -> bool {
-        *self.shared.cluster.leads.borrow()
+    pub fn is_leader(&self) -> bool {
+        *self.shared.cluster.is_leader.borrow()
     }
 
     /// Waits until this process leads. With a store in files it leads at once.
-    pub async fn until_it_leads(&self) {
-        self.shared.cluster.until_it_leads().await;
+    pub async fn until_leader(&self) {
+        self.shared.cluster.until_leader().await;
     }
 }

@@ -70,8 +70,8 @@ pub(super) fn open_with(options: &StoreOptions, key: Option<MasterKey>) -> Resul
     owner::check(path)?;
     format_fault(path).map_or(Ok(()), Err)?;
     if key.is_none() && !exists(path) {
-        // Before anything is made that a restore would find in the way.
-        MasterKey::new_beside(path)?;
+        // Fails before anything is made that a restore would find in the way.
+        MasterKey::place_for_new(path)?;
     }
     disk::make_directory(path).map_err(|source| io_error(path, source))?;
     let lock = Lock::take(path, options.lock_wait)?;

@@ -14,7 +14,8 @@ use offerd_base::config::{PostgresSettings, StoreSettings};
 pub struct StoreOptions {
     /// The directory; created with mode 0700 if missing.
     pub path: PathBuf,
-    /// The database that holds the records instead; the directory then only serves to look for a master key.
+    /// The database that holds the records instead; the directory then holds this process's lock, id and run
+    /// file, and a master key is looked for beside it.
     pub database: Option<PostgresSettings>,
     /// The file with the master key; if none, [`MasterKey::find`](super::MasterKey::find) searches for it.
     pub master_key_file: Option<PathBuf>,

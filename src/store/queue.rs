@@ -75,11 +75,11 @@ impl CommitQueue {
 
     /// Once this returns, the commit is queued (or written, inline), even if the answer is dropped.
     pub(super) fn submit(&self, commit: Commit) -> impl Future<Output = CommitResult> + Send + use<> {
-        let (asker, awaited) = CommitWaiter::here();
+        let (waiter, awaited) = CommitWaiter::here();
         let queued = Instant::now();
         match self {
-            Self::Threaded(threaded) => threaded.submit((commit, (queued, asker))),
-            Self::Inline(committer) => asker.answer(match committer.lock().as_mut() {
+            Self::Threaded(threaded) => threaded.submit((commit, (queued, waiter))),
+            Self::Inline(committer) => waiter.answer(match committer.lock().as_mut() {
                 Some(committer) => {
                     let outcome = committer.execute(&[commit]).pop().unwrap_or(Err(CommitError::Closed));
                     committer.compact_some();
@@ -115,7 +115,7 @@ impl CommitQueue {
 
 impl Threaded {
     fn submit(&self, request: QueuedCommit) {
-        let ((_, (_, asker)), refusal) = match self.sender.read().as_ref() {
+        let ((_, (_, waiter)), refusal) = match self.sender.read().as_ref() {
             Some(sender) => match sender.try_send(request) {
                 Ok(()) => return self.writer.unpark(),
                 Err(TrySendError::Full(request)) => (request, CommitError::Busy),
@@ -123,7 +123,7 @@ impl Threaded {
             },
             None => (request, CommitError::Closed),
         };
-        asker.answer(Err(refusal));
+        waiter.answer(Err(refusal));
     }
 
     fn close(&self) -> Result<(), StoreError> {
@@ -154,14 +154,14 @@ fn run(
         let waited_before = committer.writer.waited();
         metrics::gauge!(STORE_QUEUE_DEPTH).set(requests.len() as f64);
         let taken = iter::once(first).chain(requests.try_iter()).take(group);
-        let (commits, askers): (Vec<_>, Vec<_>) = taken.unzip();
+        let (commits, waiters): (Vec<_>, Vec<_>) = taken.unzip();
         let outcomes = committer.execute(&commits);
         let waited = waited_before + committer.writer.waited();
         disk_wait.store(waited.as_micros() as u64, Ordering::Relaxed);
         let mut replies = CommitReplies::default();
-        for ((queued, asker), outcome) in askers.into_iter().zip(outcomes) {
+        for ((queued, waiter), outcome) in waiters.into_iter().zip(outcomes) {
             metrics::histogram!(STORE_COMMIT_SECONDS).record(queued.elapsed());
-            replies.add(asker, outcome);
+            replies.add(waiter, outcome);
         }
         replies.send();
         committer.compact_some();

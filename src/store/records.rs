@@ -144,7 +144,8 @@ impl StoredRecords {
         Ok(Ok(None))
     }
 
-    /// Runs work that reads no volume while no group is being applied.
+    /// Runs work while no group is being applied. It must not read through `StoredRecords`, which would take
+    /// the same lock again.
     pub(super) fn still<T>(&self, work: impl FnOnce() -> T) -> T {
         let _applied = self.reads.applied.read();
         work()
@@ -212,7 +213,7 @@ impl StoredRecords {
     /// The volume of the lead that a key begins with; `None` if the lead has no data key.
     fn of_lead(&self, from: &impl RawValues, key: &[u8]) -> DiskResult<Result<Option<Number>, BrokenRecord>> {
         let Some(lead) = key.first_chunk() else { return Ok(Ok(Some(BASE))) };
-        let kept = read_clear(from, Tree::LeadKeys, &self.sealing.slots.place(Uuid::from_bytes(*lead)))?;
+        let kept = read_clear(from, Tree::LeadKeys, &self.sealing.slots.key_of(Uuid::from_bytes(*lead)))?;
         Ok(kept.map(|kept| kept.map(|kept| data_key::volume_of(&kept))))
     }
 

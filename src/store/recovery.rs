@@ -206,7 +206,7 @@ struct Recovery<'a> {
     since: BTreeMap<Number, Vec<FileRow>>,
     /// The volumes that recovery changes.
     opened: BTreeMap<Number, VolumeFiles>,
-    /// The journal's changes that these volumes already hold.
+    /// The entries of each of these volumes that may repeat the journal.
     tails: BTreeMap<Number, VolumeTail>,
 }
 

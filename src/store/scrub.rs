@@ -24,22 +24,22 @@ pub(super) fn begin(records: &Arc<StoredRecords>, interval: Duration, rate: u64)
     let run = move || {
         // Without permission for that it is slow all the same.
         let _ = rustix::process::setpriority_process(None, NICENESS);
-        let mut pace = ReadThrottle { rate: rate.max(1), begun: Instant::now(), read: 0, gone };
-        while pace.all(&records).is_continue() && !pace.is_over_after(interval) {}
+        let mut scrub = Scrub { rate: rate.max(1), begun: Instant::now(), read: 0, gone };
+        while scrub.read_all(&records).is_continue() && !scrub.is_over_after(interval) {}
     };
     thread::Builder::new().name("store-scrub".to_owned()).spawn(run)?;
     Ok(sender)
 }
 
-struct ReadThrottle {
+struct Scrub {
     rate: u64,
     begun: Instant,
     read: u64,
     gone: Receiver<()>,
 }
 
-impl ReadThrottle {
-    fn all(&mut self, records: &Weak<StoredRecords>) -> ControlFlow<()> {
+impl Scrub {
+    fn read_all(&mut self, records: &Weak<StoredRecords>) -> ControlFlow<()> {
         (self.begun, self.read) = (Instant::now(), 0);
         let numbers = records.upgrade().map_or_else(Vec::new, |records| {
             records.rewrite_lost_files();
@@ -47,21 +47,21 @@ impl ReadThrottle {
         });
         for number in numbers {
             let Some(records) = records.upgrade() else { return ControlFlow::Break(()) };
-            self.volume(number, records)?;
+            self.read_volume(number, records)?;
         }
         tracing::debug!(bytes = self.read, "checked all files of the store");
         ControlFlow::Continue(())
     }
 
     /// Reads the files of a volume. Holds no reference to the store meanwhile, so that it can be closed.
-    fn volume(&mut self, number: Number, records: Arc<StoredRecords>) -> ControlFlow<()> {
+    fn read_volume(&mut self, number: Number, records: Arc<StoredRecords>) -> ControlFlow<()> {
         records.note_gone(number);
         let files = records.volumes().record_files(number);
         let damages = records.volumes().damages.clone();
         drop(records);
         for (name, file) in files {
             note_damage(&file, (number, &name), &damages, |entry| {
-                self.has_read(u64::from(entry.locator.length))
+                self.throttle(u64::from(entry.locator.length))
             })?;
             damages.save();
         }
@@ -69,7 +69,7 @@ impl ReadThrottle {
     }
 
     /// Waits if it is ahead of its rate.
-    fn has_read(&mut self, bytes: u64) -> ControlFlow<()> {
+    fn throttle(&mut self, bytes: u64) -> ControlFlow<()> {
         self.read += bytes;
         let due = Duration::from_secs_f64(self.read as f64 / self.rate as f64);
         let ahead = due.saturating_sub(self.begun.elapsed());

@@ -77,11 +77,11 @@ impl TestNodes {
 
     /// Makes a process lead, once no other does.
     pub fn lead(store: &Store) {
-        store.stand(String::new());
+        store.become_candidate(String::new());
         let leads = store.clone();
         thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(leads.until_it_leads());
+            runtime.block_on(leads.until_leader());
         })
         .join()
         .unwrap();

@@ -107,10 +107,12 @@ trees! { 41:
     PaidClicks: b'q' "paid_clicks" Open Base;
     /// Clicks on offers. Key: rate table uuid, its last 12 bits the offer's number. Value: count (u64).
     Clicks: b'1' "clicks" Open ByTime;
-    /// The partners asked, where the rate table does not list them. Key: rate table uuid. Value: start of
-    /// second look, the partners it asks, those it does not ask with the reason, and those left unasked.
-    Asks: b'n' "asks" Open ByTime;
-    /// Payouts for budgets. Key: uuid of the report or click. Value: partner key, product type, ms, cents.
+    /// Decisions after the head of a rate table (the name is of an earlier version). Key: rate table uuid.
+    /// Value: start of second look, the partners it asks, those it does not ask with the reason, and those
+    /// left unasked.
+    LaterDecisions: b'n' "asks" Open ByTime;
+    /// Payouts for budgets (the name is of an earlier version). Key: uuid of the report or click. Value:
+    /// partner key, product type, ms, cents.
     Postings: b'w' "owed" Open Base;
     /// Paused partners. Key: partner key, zero byte, product type or nothing. Value: the pause (JSON).
     Pauses: b'z' "pauses" Open Base;
@@ -120,7 +122,8 @@ trees! { 41:
     LeadPayouts: b'y' "lead_payouts" Open ByArrival;
     /// The feed of client tags. Key: as for lead events. Value: list of tags.
     LeadClientTags: b'g' "lead_client_tags" Lead ByArrival;
-    /// Shared templates. Key: fingerprint (16 bytes). Value: an internal line, then prepared JSON.
+    /// Shared templates (the name is of an earlier version). Key: fingerprint (16 bytes). Value: an internal
+    /// line, then prepared JSON.
     Templates: b'x' "texts" Open Base;
     /// Visits to the pages of clients. Key: id (u64). Value: the start of a visit.
     Sessions: b's' "sessions" Own Base;

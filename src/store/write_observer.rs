@@ -50,17 +50,17 @@ impl WriteObserver {
         Ok(())
     }
 
-    pub(super) fn note(&self, batch: Vec<RecordChange>) {
+    pub(super) fn note(&self, group: Vec<RecordChange>) {
         let mut noted = self.0.lock();
         let Some(noted) = noted.as_mut().filter(|noted| !noted.fell_behind) else { return };
         let length =
             |change: &RecordChange| change.key.len() + change.value.as_ref().map_or(0, |value| value.len());
-        noted.bytes += batch.iter().map(length).sum::<usize>();
+        noted.bytes += group.iter().map(length).sum::<usize>();
         if noted.bytes > CHANGES_BYTES_MAX {
             *noted = ObservedChanges { fell_behind: true, ..ObservedChanges::default() };
             return;
         }
-        noted.changes.extend(batch);
+        noted.changes.extend(group);
     }
 
     /// Whether a backup observes writes, so that changes should be kept for [`note`](Self::note).
@@ -88,14 +88,14 @@ mod tests {
     fn what_may_wait_is_bounded_and_nothing_is_kept_of_what_fell_behind() {
         let observer = WriteObserver::default();
         let value = vec![0; CHANGES_BYTES_MAX / 4];
-        let batch = || vec![RecordChange { volume: 0, key: b"k".to_vec(), value: Some(value.clone()) }];
+        let group = || vec![RecordChange { volume: 0, key: b"k".to_vec(), value: Some(value.clone()) }];
         observer.begin().unwrap();
-        (0..3).for_each(|_| observer.note(batch()));
+        (0..3).for_each(|_| observer.note(group()));
         assert_eq!(observer.take().unwrap().len(), 3);
-        (0..4).for_each(|_| observer.note(batch()));
+        (0..4).for_each(|_| observer.note(group()));
         assert_eq!(observer.take(), Err(BackupError::FellBehind), "also for changes that came before");
         observer.end();
-        observer.note(batch());
+        observer.note(group());
         assert!(!observer.listens());
     }
 }

@@ -1,4 +1,5 @@
-//! The writer, the only code that writes. Once it returns, the group is durable or the store is failed.
+//! The writer of a store in files, the only code that writes records while it is open. Once it returns, the
+//! group is durable, or refused because a record cannot be read, or the store has failed.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -50,7 +51,7 @@ impl FilesWriter {
         let number = volumes.last().map_or(BASE, |(last, _)| last) + 1;
         let latest_ms = volumes.latest_ms().max(self.arrivals.last_us / 1000);
         let span_ms = if latest_ms == 0 { 0 } else { latest_ms + 1 };
-        let begins = VolumeStart { span_ms, use_ms: self.arrivals.now_ms() };
+        let begins = VolumeStart { span_ms, use_ms: self.arrivals.expiry_ms() };
         self.stalls.step(WriterStep::Begin);
         volumes.add(number, begins).map_err(|DiskError(reason)| WriteFault::Mendable(reason))?;
         self.length_unchecked = false;
@@ -61,7 +62,7 @@ impl FilesWriter {
     fn is_volume_full(&mut self) -> bool {
         let volumes = self.records.volumes();
         let Some((_, begins)) = volumes.last() else { return false };
-        let age_ms = self.arrivals.now_ms().saturating_sub(begins.use_ms);
+        let age_ms = self.arrivals.expiry_ms().saturating_sub(begins.use_ms);
         let StoreOptions { volume_bytes, volume_age, .. } = volumes.options;
         let is_large = std::mem::take(&mut self.length_unchecked) && volumes.last_bytes() >= volume_bytes;
         is_large || u128::from(age_ms) >= volume_age.as_millis()

@@ -123,7 +123,7 @@ impl AccessToken {
 
 impl fmt::Debug for AccessToken {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Token(***)")
+        formatter.write_str("AccessToken(***)")
     }
 }
 
@@ -223,6 +223,6 @@ mod tests {
 
     #[test]
     fn a_token_is_not_printed() {
-        assert_eq!(format!("{:?}", AccessToken::parse(TOKEN).unwrap()), "Token(***)");
+        assert_eq!(format!("{:?}", AccessToken::parse(TOKEN).unwrap()), "AccessToken(***)");
     }
 }

@@ -110,7 +110,7 @@ pub(super) struct ConnectionEntry {
 /// Holds a connection's slot until it ends, however it ends, and counts it in `offerd_http_connections`.
 #[derive(Debug)]
 pub(super) struct OpenConnection {
-    place: Arc<ConnectionEntry>,
+    entry: Arc<ConnectionEntry>,
     connections: Arc<Connections>,
 }
 
@@ -147,11 +147,11 @@ impl Connections {
 
     /// Closes the longest idle connection and waits until it is gone; `false` when none is idle.
     pub(super) async fn close_one(&self, within: ConnectionScope) -> bool {
-        let Some(place) = self.places.lock().take_idle(within) else { return false };
-        let (listener, reason) = (place.listener, within.reason());
+        let Some(entry) = self.places.lock().take_idle(within) else { return false };
+        let (listener, reason) = (entry.listener, within.reason());
         metrics::counter!(HTTP_CONNECTIONS_CLOSED, "listener" => listener, "reason" => reason).increment(1);
-        place.leave.notify_one();
-        tokio::time::timeout(CLOSING, place.left.notified()).await.is_ok()
+        entry.leave.notify_one();
+        tokio::time::timeout(CLOSING, entry.left.notified()).await.is_ok()
     }
 
     fn try_admit(
@@ -173,7 +173,7 @@ impl Connections {
         if places.open.len() >= self.rules.total {
             return Err(ConnectionScope::Descriptors);
         }
-        let place = Arc::new(ConnectionEntry {
+        let entry = Arc::new(ConnectionEntry {
             id: places.next,
             listener,
             address,
@@ -183,10 +183,10 @@ impl Connections {
             left: Notify::new(),
         });
         places.next += 1;
-        places.add(&place);
+        places.add(&entry);
         drop(places);
         metrics::gauge!(HTTP_CONNECTIONS, "listener" => listener).increment(1.0);
-        Ok(OpenConnection { place, connections: Arc::clone(self) })
+        Ok(OpenConnection { entry, connections: Arc::clone(self) })
     }
 }
 
@@ -195,22 +195,22 @@ impl ConnectionTable {
         self.of_address.get(&address).map_or(0, HashSet::len)
     }
 
-    fn add(&mut self, place: &Arc<ConnectionEntry>) {
-        self.open.insert(place.id, Arc::clone(place));
-        self.of_address.entry(place.address).or_default().insert(place.id);
-        *self.of_listener.entry(place.listener).or_default() += 1;
+    fn add(&mut self, entry: &Arc<ConnectionEntry>) {
+        self.open.insert(entry.id, Arc::clone(entry));
+        self.of_address.entry(entry.address).or_default().insert(entry.id);
+        *self.of_listener.entry(entry.listener).or_default() += 1;
     }
 
-    fn remove(&mut self, place: &ConnectionEntry) {
-        self.open.remove(&place.id);
-        if let Some(of_address) = self.of_address.get_mut(&place.address) {
-            of_address.remove(&place.id);
+    fn remove(&mut self, entry: &ConnectionEntry) {
+        self.open.remove(&entry.id);
+        if let Some(of_address) = self.of_address.get_mut(&entry.address) {
+            of_address.remove(&entry.id);
             if of_address.is_empty() {
-                self.of_address.remove(&place.address);
-                self.idle.remove(&ConnectionScope::Address(place.address));
+                self.of_address.remove(&entry.address);
+                self.idle.remove(&ConnectionScope::Address(entry.address));
             }
         }
-        if let Some(of_listener) = self.of_listener.get_mut(place.listener) {
+        if let Some(of_listener) = self.of_listener.get_mut(entry.listener) {
             *of_listener -= 1;
         }
     }
@@ -218,9 +218,9 @@ impl ConnectionTable {
     fn take_idle(&mut self, within: ConnectionScope) -> Option<Arc<ConnectionEntry>> {
         loop {
             if let Some(found) = self.idle.get_mut(&within) {
-                while let Some((place, quiet)) = found.candidates.pop_front() {
-                    if place.activity.close(quiet) {
-                        return Some(place);
+                while let Some((entry, quiet)) = found.candidates.pop_front() {
+                    if entry.activity.close(quiet) {
+                        return Some(entry);
                     }
                 }
                 if found.none_at.is_some_and(|at| at.elapsed() < NONE_IDLE) {
@@ -244,11 +244,11 @@ impl ConnectionTable {
                 of_address.filter_map(|id| self.candidate(self.open.get(id)?)).collect()
             }
             ConnectionScope::Listener(listener) => {
-                let of_listener = self.open.values().filter(|place| place.listener == listener);
-                of_listener.filter_map(|place| self.candidate(place)).collect()
+                let of_listener = self.open.values().filter(|entry| entry.listener == listener);
+                of_listener.filter_map(|entry| self.candidate(entry)).collect()
             }
             ConnectionScope::Descriptors => {
-                self.open.values().filter_map(|place| self.candidate(place)).collect()
+                self.open.values().filter_map(|entry| self.candidate(entry)).collect()
             }
         };
         let batch = (idle.len() / BATCH_SHARE).clamp(1, BATCH);
@@ -257,36 +257,36 @@ impl ConnectionTable {
             idle.truncate(batch);
         }
         idle.sort_unstable_by_key(|(order, ..)| *order);
-        idle.into_iter().map(|(_, place, quiet)| (Arc::clone(place), quiet)).collect()
+        idle.into_iter().map(|(_, entry, quiet)| (Arc::clone(entry), quiet)).collect()
     }
 
     /// A connection and its place in the closing order, if it is idle.
     fn candidate<'p>(
         &self,
-        place: &'p Arc<ConnectionEntry>,
+        entry: &'p Arc<ConnectionEntry>,
     ) -> Option<(ClosingOrder, &'p Arc<ConnectionEntry>, IdleSince)> {
-        let quiet = place.activity.quiet()?;
-        Some(((place.trusted, Reverse(self.crowd(place.address)), quiet.since_us), place, quiet))
+        let quiet = entry.activity.quiet()?;
+        Some(((entry.trusted, Reverse(self.crowd(entry.address)), quiet.since_us), entry, quiet))
     }
 }
 
 impl OpenConnection {
     pub(super) fn activity(&self) -> Arc<Activity> {
-        Arc::clone(&self.place.activity)
+        Arc::clone(&self.entry.activity)
     }
 
     /// Returns when the connection is to close for another one.
     pub(super) async fn until_displaced(&self) {
-        self.place.leave.notified().await;
+        self.entry.leave.notified().await;
     }
 }
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        self.place.activity.end();
-        self.connections.places.lock().remove(&self.place);
-        self.place.left.notify_one();
-        metrics::gauge!(HTTP_CONNECTIONS, "listener" => self.place.listener).decrement(1.0);
+        self.entry.activity.end();
+        self.connections.places.lock().remove(&self.entry);
+        self.entry.left.notify_one();
+        metrics::gauge!(HTTP_CONNECTIONS, "listener" => self.entry.listener).decrement(1.0);
     }
 }
 
@@ -310,7 +310,7 @@ mod tests {
     fn next_to_close(connections: &Arc<Connections>, within: ConnectionScope) -> Option<u64> {
         let mut places = connections.places.lock();
         places.idle.clear();
-        places.take_idle(within).map(|place| place.id)
+        places.take_idle(within).map(|entry| entry.id)
     }
 
     #[test]

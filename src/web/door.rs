@@ -9,15 +9,13 @@ use hyper::{HeaderMap, Request, Version};
 use warp::reply::Response;
 
 use super::caller::{self, Authenticate, Principal};
-use super::exchange;
+use super::exchange::{self, UNKNOWN_ROUTE};
 use super::failure::Failure;
 use super::surface::Surface;
 
-const NO_ROUTE: &str = "unknown";
-
 /// A rejected request counts against its address, and the gate's 429 takes precedence.
 pub(super) fn refused<A: Authenticate, B>(surface: &Surface<A>, request: &Request<B>) -> Option<Response> {
-    faulty(surface, request).or_else(|| turned_away(surface, request))
+    faulty(surface, request).or_else(|| full_queue_refusal(surface, request))
 }
 
 /// 400 for an invalid `Host` or an unsupported transfer coding, 417 for an unmet `Expect`.
@@ -25,17 +23,17 @@ fn faulty<A, B>(surface: &Surface<A>, request: &Request<B>) -> Option<Response> 
     let headers = request.headers();
     let fault = fault(request.version(), headers).or_else(|| coding_fault(headers));
     let failure = fault.map(Failure::bad_request).or_else(|| unmet_expectation(headers))?;
-    Some(exchange::refused(surface, request, NO_ROUTE, || failure.into_response()))
+    Some(exchange::refused(surface, request, UNKNOWN_ROUTE, || failure.into_response()))
 }
 
 /// The answer to new work while the queue is full; an invalid token is refused later.
-fn turned_away<A: Authenticate, B>(surface: &Surface<A>, request: &Request<B>) -> Option<Response> {
-    let line = surface.gate.full_line(request.method())?;
+fn full_queue_refusal<A: Authenticate, B>(surface: &Surface<A>, request: &Request<B>) -> Option<Response> {
+    let shedder = surface.gate.shedder_if_full(request.method())?;
     let (resource, _) = surface.router.find(request.uri().path()).ok()?;
     // Other requests for the path, such as `OPTIONS`, are not work.
     let route = resource.route(request.method())?;
     let principal = caller::identify(route.scope, request.headers(), &[], &*surface.app).ok()?;
-    if !line.refuses(principal.as_ref().and_then(Principal::company).unwrap_or_default()) {
+    if !shedder.refuses(principal.as_ref().and_then(Principal::company).unwrap_or_default()) {
         return None;
     }
     Some(exchange::refused(surface, request, resource.template, || surface.gate.refuse_full()))

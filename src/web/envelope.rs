@@ -8,24 +8,22 @@ use std::task::Poll;
 use futures_util::FutureExt;
 use warp::reply::Response;
 
-use super::arrival::{BodyStream, RequestHead};
 use super::caller::{self, Authenticate, Principal, Scope};
 use super::coding::Coding;
 use super::cors::CorsVendorPolicy;
 use super::edition::{Edition, Editions};
-use super::exchange::HttpExchange;
-use super::gate::GateVisit;
+use super::exchange::{HttpExchange, UNKNOWN_ROUTE};
+use super::gate::RequestAdmission;
 use super::handler::{Answer, Context, Handler};
 use super::percent;
 use super::prelude::*;
 use super::request::Request;
+use super::request_head::{BodyStream, RequestHead};
 use super::respond::{HeldTags, Reply};
 use super::router::{NotFound, RouteMatch};
 use super::surface::Surface;
 use offerd_base::ids;
 use offerd_base::telemetry::requests::RequestFuture;
-
-const UNKNOWN_ROUTE: &str = "unknown";
 
 const UNKNOWN_KEYS: HeaderName = HeaderName::from_static("unknown-keys");
 
@@ -35,13 +33,13 @@ struct QueuedFlag(Arc<AtomicBool>);
 impl QueuedFlag {
     async fn during<T>(&self, wait: impl Future<Output = T>) -> T {
         self.0.store(true, Ordering::Relaxed);
-        let let_in = wait.await;
+        let ended = wait.await;
         self.0.store(false, Ordering::Relaxed);
-        let_in
+        ended
     }
 
     /// Polls `work` until it ends, or until it waits (`None`) for something other than the queue.
-    async fn until_behind<F: Future + Unpin>(&self, work: &mut F) -> Option<F::Output> {
+    async fn until_waits<F: Future + Unpin>(&self, work: &mut F) -> Option<F::Output> {
         poll_fn(|cx| match Pin::new(&mut *work).poll(cx) {
             Poll::Ready(ended) => Poll::Ready(Some(ended)),
             Poll::Pending if self.0.load(Ordering::Relaxed) => Poll::Pending,
@@ -59,10 +57,10 @@ where
 {
     let id = ids::random();
     let listener = surface.meter.listener;
-    let in_line = QueuedFlag::default();
-    let work = AssertUnwindSafe(carry_out(surface, id, head, body, in_line.clone())).catch_unwind();
+    let is_queueing = QueuedFlag::default();
+    let work = AssertUnwindSafe(carry_out(surface, id, head, body, is_queueing.clone())).catch_unwind();
     let mut work = RequestFuture::new(id, listener, Box::pin(work));
-    let ended = match in_line.until_behind(&mut work).await {
+    let ended = match is_queueing.until_waits(&mut work).await {
         Some(ended) => ended.ok(),
         None => tokio::spawn(work).await.ok().and_then(Result::ok),
     };
@@ -75,7 +73,7 @@ async fn carry_out<A>(
     id: Uuid,
     head: Arc<RequestHead>,
     body: BodyStream,
-    in_line: QueuedFlag,
+    is_queueing: QueuedFlag,
 ) -> Response
 where
     A: Authenticate + Send + Sync + 'static,
@@ -85,22 +83,22 @@ where
     let policy = Arc::clone(&surface.policy.borrow());
     let found = surface.router.find(head.uri.path());
     let route = found.as_ref().map_or(UNKNOWN_ROUTE, |(resource, _)| resource.template);
-    let mut visit = surface.gate.visit(head.peer, &head.headers);
+    let mut admission = surface.gate.admission(head.peer, &head.headers);
 
-    let work = dispatch(&surface, &policy, &head, body, found, &mut visit, &in_line);
+    let work = dispatch(&surface, &policy, &head, body, found, &mut admission, &is_queueing);
     let answer = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| Err(panicked(route)));
-    let passage = std::mem::take(&mut visit.passage);
+    let permits = std::mem::take(&mut admission.permits);
     let page =
         |failed: Failure| (surface.failure_page)(&surface.app, route, &head.headers, &failed).ok_or(failed);
     let mut response = match answer.or_else(page) {
-        Ok(reply) => fitted(reply.holding(passage), &head).await.into_response(),
+        Ok(reply) => fitted(reply.with_permits(permits), &head).await.into_response(),
         Err(failure) => failure.into_response(),
     };
     let unknown_keys = head.unknown_keys.load(Ordering::Relaxed);
     if unknown_keys > 0 {
         response.headers_mut().insert(UNKNOWN_KEYS, HeaderValue::from(unknown_keys));
     }
-    exchange.seal(&surface, &policy, &visit, route, response)
+    exchange.finish(&surface, &policy, &admission, route, response)
 }
 
 async fn fitted(reply: Reply, head: &RequestHead) -> Reply {
@@ -115,14 +113,14 @@ async fn dispatch<A: Authenticate>(
     head: &Arc<RequestHead>,
     body: BodyStream,
     found: RouteMatch<'_, Handler<A>>,
-    visit: &mut GateVisit,
-    in_line: &QueuedFlag,
+    admission: &mut RequestAdmission,
+    is_queueing: &QueuedFlag,
 ) -> Answer {
     let RequestHead { method, uri, headers, .. } = &**head;
     if let Some(preflight) = policy.cors.preflight(method, headers) {
         return Ok(preflight);
     }
-    surface.gate.let_in(visit)?;
+    surface.gate.admit_address(admission)?;
     let (resource, params) = found.map_err(|why| match why {
         NotFound::Unknown => not_found(surface, uri.path()),
         NotFound::Undecodable => Failure::bad_request("Path is not percent-encoded UTF-8"),
@@ -135,7 +133,7 @@ async fn dispatch<A: Authenticate>(
     };
     let query = percent::decode_query(uri.query().unwrap_or_default());
     let who = caller::identify(route.scope, headers, query.as_deref().unwrap_or_default(), &*surface.app)?;
-    surface.gate.admit_caller(visit, who.as_ref())?;
+    surface.gate.admit_caller(admission, who.as_ref())?;
     let edition = Edition::requested(headers, &policy.vendors);
     if !route.editions.include(edition) {
         return Err(Failure::unsupported_edition());
@@ -147,7 +145,7 @@ async fn dispatch<A: Authenticate>(
         None => return Err(Failure::bad_request("Query string is not percent-encoded UTF-8")),
     };
     let company = who.as_ref().and_then(Principal::company);
-    let permit = in_line.during(surface.gate.permit(&route.method, company)).await?;
+    let permit = is_queueing.during(surface.gate.permit(&route.method, company)).await?;
     let request = Request::new(Arc::clone(head), body, query, company, surface.gate.bodies.clone(), permit);
     let context = Context { app: Arc::clone(&surface.app), request, params, principal: who, edition };
     let reply = (route.handler)(context).await?;
@@ -163,7 +161,7 @@ fn not_found<A>(surface: &Surface<A>, path: &str) -> Failure {
         return Failure::path_without_slash(template);
     }
     let mut paths = std::iter::once(path).chain(without_slash);
-    match paths.find_map(|path| surface.elsewhere.find(listener, path)) {
+    match paths.find_map(|path| surface.wrong_listener_hint.find(listener, path)) {
         Some((listener, template)) => Failure::path_elsewhere(listener, template),
         None => Failure::not_found_path(),
     }

@@ -8,11 +8,14 @@ use hyper::{Request, Uri};
 use warp::reply::Response;
 
 use super::cors::CorsVendorPolicy;
-use super::gate::GateVisit;
+use super::gate::RequestAdmission;
 use super::prelude::*;
 use super::surface::Surface;
 use offerd_base::ids;
 use offerd_base::telemetry::logging::ACCESS;
+
+/// The route of a request for which no row was found, or looked for, in metrics and the access log.
+pub(super) const UNKNOWN_ROUTE: &str = "unknown";
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
@@ -47,14 +50,14 @@ impl HttpExchange {
     }
 
     /// Writes the line of the access log. It has no query, since a query may have values of a person.
-    fn log(&self, visit: &GateVisit, route: &'static str, status: StatusCode, elapsed_ms: f64) {
+    fn log(&self, admission: &RequestAdmission, route: &'static str, status: StatusCode, elapsed_ms: f64) {
         let Some((address, path)) = &self.access else { return };
         let path = if route.contains(SECRET_PART) { route } else { path };
         tracing::info!(
             target: ACCESS,
             request_id = %self.id,
             address = address.map(tracing::field::display),
-            company = visit.caller.as_deref(),
+            company = admission.caller.as_deref(),
             method = %self.method,
             path,
             status = status.as_u16(),
@@ -63,29 +66,29 @@ impl HttpExchange {
         );
     }
 
-    pub(super) fn seal<A>(
+    pub(super) fn finish<A>(
         self,
         surface: &Surface<A>,
         policy: &CorsVendorPolicy,
-        visit: &GateVisit,
+        admission: &RequestAdmission,
         route: &'static str,
         mut response: Response,
     ) -> Response {
         let headers = response.headers_mut();
         policy.cors.mark(headers, self.origin.as_ref());
-        visit.mark(headers);
+        admission.mark(headers);
         headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
         headers.insert(REQUEST_ID, request_id(self.id));
         let (method, status, elapsed) = (&self.method, response.status(), self.begun.elapsed());
         surface.meter.answered(route, status, elapsed);
         let elapsed_ms = elapsed.as_secs_f64() * 1e3;
-        self.log(visit, route, status, elapsed_ms);
+        self.log(admission, route, status, elapsed_ms);
         tracing::debug!(%method, route, status = status.as_u16(), elapsed_ms, "request answered");
         response
     }
 }
 
-/// Answers with an early reject, sealed like any other answer; the rate limit of its address goes first.
+/// Answers with an early reject, finished like any other answer; the rate limit of its address goes first.
 pub(super) fn refused<A, B>(
     surface: &Surface<A>,
     request: &Request<B>,
@@ -97,9 +100,10 @@ pub(super) fn refused<A, B>(
     let exchange = exchange.noting(surface, peer, headers, request.uri());
     let listener = surface.meter.listener;
     let _span = tracing::debug_span!("request", request_id = %exchange.id, listener).entered();
-    let mut visit = surface.gate.visit(peer, headers);
-    let answer = surface.gate.let_in(&mut visit).err().map_or_else(refusal, Failure::into_response);
-    exchange.seal(surface, &surface.policy.borrow(), &visit, route, answer)
+    let mut admission = surface.gate.admission(peer, headers);
+    let answer =
+        surface.gate.admit_address(&mut admission).err().map_or_else(refusal, Failure::into_response);
+    exchange.finish(surface, &surface.policy.borrow(), &admission, route, answer)
 }
 
 /// The last answer of a connection, to a request that was not parsed.

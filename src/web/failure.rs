@@ -147,14 +147,14 @@ impl Failure {
     }
 
     /// 422: the request was parsed and is invalid; `faults` holds every fault.
-    pub fn malformed(faults: Vec<ApiError>) -> Self {
-        debug_assert!(!faults.is_empty(), "a malformed request has at least one fault");
+    pub fn invalid(faults: Vec<ApiError>) -> Self {
+        debug_assert!(!faults.is_empty(), "an invalid request has at least one fault");
         Self { status: StatusCode::UNPROCESSABLE_ENTITY, errors: faults, headers: Vec::new() }
     }
 
     /// 422 for one attribute, parameter or header.
     pub fn fault(attribute: &str, error_type: ErrorType, message: impl Into<String>) -> Self {
-        Self::malformed(vec![ApiError::at(attribute, error_type, message)])
+        Self::invalid(vec![ApiError::at(attribute, error_type, message)])
     }
 
     /// 500: an internal error. The cause goes to the log, never to the client.

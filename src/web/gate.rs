@@ -72,16 +72,16 @@ pub(super) struct Bodies {
 pub(super) type BodyMemory = (OwnedSemaphorePermit, Option<CompanyShare>);
 
 #[derive(Debug, Default)]
-pub(super) struct GateVisit {
+pub(super) struct RequestAdmission {
     limited_address: Option<IpAddr>,
     limited: bool,
-    standings: Vec<AllowanceStatus>,
-    pub(super) passage: Passage,
+    statuses: Vec<AllowanceStatus>,
+    pub(super) permits: HeldPermits,
     pub(super) caller: Option<Arc<str>>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Passage {
+pub(super) struct HeldPermits {
     _request: Option<OwnedSemaphorePermit>,
     _share: Option<CompanyShare>,
 }
@@ -117,26 +117,30 @@ impl Gate {
         client_address(peer, headers, &self.rules.trusted_proxies)
     }
 
-    pub(super) fn visit(&self, peer: Option<Peer>, headers: &HeaderMap) -> GateVisit {
+    pub(super) fn admission(&self, peer: Option<Peer>, headers: &HeaderMap) -> RequestAdmission {
         if self.companies.is_none() && self.addresses.is_none() {
-            return GateVisit::default();
+            return RequestAdmission::default();
         }
         let address = self.address(peer, headers);
         let limited = !address.is_some_and(|address| is_in(&self.rules.exempt, address));
-        GateVisit { limited_address: address.filter(|_| limited), limited, ..GateVisit::default() }
+        RequestAdmission {
+            limited_address: address.filter(|_| limited),
+            limited,
+            ..RequestAdmission::default()
+        }
     }
 
-    pub(super) fn let_in(&self, visit: &mut GateVisit) -> Result<(), Failure> {
-        if let (Some(addresses), Some(address)) = (&self.addresses, visit.limited_address) {
-            visit.count(addresses.take(&household(address)), "address_rate")?;
+    pub(super) fn admit_address(&self, admission: &mut RequestAdmission) -> Result<(), Failure> {
+        if let (Some(addresses), Some(address)) = (&self.addresses, admission.limited_address) {
+            admission.count(addresses.take(&household(address)), "address_rate")?;
         }
         let place = Arc::clone(&self.requests).try_acquire_owned();
-        visit.passage._request = Some(place.map_err(|_| turned_away("requests"))?);
+        admission.permits._request = Some(place.map_err(|_| turned_away("requests"))?);
         Ok(())
     }
 
     /// The load shedder, if its queue is full and the request is new work.
-    pub(super) fn full_line(&self, method: &Method) -> Option<&LoadShedder> {
+    pub(super) fn shedder_if_full(&self, method: &Method) -> Option<&LoadShedder> {
         self.shedder.as_ref().filter(|shedder| !reads(method) && shedder.is_full())
     }
 
@@ -156,24 +160,28 @@ impl Gate {
     }
 
     /// Counts a request against its company's rate and its concurrent requests; 429.
-    pub(super) fn admit_caller(&self, visit: &mut GateVisit, who: Option<&Principal>) -> Result<(), Failure> {
+    pub(super) fn admit_caller(
+        &self,
+        admission: &mut RequestAdmission,
+        who: Option<&Principal>,
+    ) -> Result<(), Failure> {
         let account = match who {
             Some(Principal::Company(caller)) => {
-                visit.caller = Some(Arc::clone(&caller.company_name));
+                admission.caller = Some(Arc::clone(&caller.company_name));
                 Account::Company(caller.company)
             }
             Some(Principal::Partner(partner)) => {
-                visit.caller = Some(Arc::clone(partner));
+                admission.caller = Some(Arc::clone(partner));
                 Account::Partner(Arc::clone(partner))
             }
             None => return Ok(()),
         };
-        if let Some(companies) = self.companies.as_ref().filter(|_| visit.limited) {
-            visit.count(companies.take(&account), "company_rate")?;
+        if let Some(companies) = self.companies.as_ref().filter(|_| admission.limited) {
+            admission.count(companies.take(&account), "company_rate")?;
         }
         let Account::Company(company) = account else { return Ok(()) };
         let share = self.shares.take(company, 1, self.rules.requests_per_company);
-        visit.passage._share = Some(share.ok_or_else(|| asks_too_much("company_requests"))?);
+        admission.permits._share = Some(share.ok_or_else(|| asks_too_much("company_requests"))?);
         Ok(())
     }
 }
@@ -192,22 +200,22 @@ impl Bodies {
     }
 }
 
-impl GateVisit {
+impl RequestAdmission {
     pub(super) fn mark(&self, headers: &mut HeaderMap) {
-        if self.standings.is_empty() {
+        if self.statuses.is_empty() {
             return;
         }
         let list = |item: fn(&AllowanceStatus) -> String| {
-            let items: Vec<String> = self.standings.iter().map(item).collect();
+            let items: Vec<String> = self.statuses.iter().map(item).collect();
             HeaderValue::try_from(items.join(", ")).expect("names and numbers are visible ASCII")
         };
         headers.insert(RATE_LIMIT_POLICY, list(AllowanceStatus::policy));
         headers.insert(RATE_LIMIT, list(AllowanceStatus::state));
     }
 
-    fn count(&mut self, standing: AllowanceStatus, reason: &'static str) -> Result<(), Failure> {
-        self.standings.push(standing);
-        standing.allowed(reason)
+    fn count(&mut self, status: AllowanceStatus, reason: &'static str) -> Result<(), Failure> {
+        self.statuses.push(status);
+        status.allowed(reason)
     }
 }
 

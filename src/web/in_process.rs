@@ -8,10 +8,10 @@ use http_body_util::combinators::UnsyncBoxBody;
 use hyper::header::CONTENT_LENGTH;
 use hyper::{Request, Response};
 
-use super::arrival::RequestHead;
 use super::caller::Authenticate;
 use super::envelope;
 use super::prelude::*;
+use super::request_head::RequestHead;
 use super::surface::Surface;
 
 /// The body of an answer; its error is the reason why the body ends early.

@@ -1,20 +1,23 @@
-//! The public listeners: from bytes to a handler and back.
+//! Serving HTTP, for all three listeners: from bytes to a handler and back.
 //!
 //! The path of a request, by file:
 //!
 //! 1. [`listener`] accepts the connection. [`connections`] gives it a slot, or refuses it (503, 429).
 //! 2. In `service`, `door` refuses malformed heads (400, 417), and new work while the queue is full (503).
 //!    `envelope` gives the request an id, a task of its own and a panic boundary.
-//! 3. [`gate`] counts it against its address (429), the requests under way and the company. New work queues
-//!    there ([`load_shedder`](offerd_base::load_shedder)).
-//! 4. [`router`] finds its row, or answers 404, 405, or `OPTIONS`; [`cors`] answers preflights.
-//! 5. [`caller`] checks the token or the [`signature`] against the row's [`Scope`]; [`edition`] checks that
-//!    the row exists in the edition that `Accept` asks for.
-//! 6. The [`Handler`] reads body ([`request`]) and [`query`], and returns a [`Reply`] or a [`Failure`]. One
+//! 3. [`cors`] answers preflights. [`gate`] counts the request against its address (429) and the requests
+//!    under way (503).
+//! 4. [`router`] finds its row, or answers 404, 405, or `OPTIONS`.
+//! 5. [`caller`] checks the token or the [`signature`] against the row's [`Scope`]. [`gate`] counts the
+//!    request against the company (429). [`edition`] checks that the row exists in the edition that `Accept`
+//!    asks for.
+//! 6. New work queues in [`gate`] ([`load_shedder`](offerd_base::load_shedder)).
+//! 7. The [`Handler`] reads body ([`request`]) and [`query`], and returns a [`Reply`] or a [`Failure`]. One
 //!    function turns either into an answer, in the client's `coding`; `exchange` counts and logs it.
 //!
 //! Invariants: only this crate names warp; no filter rejects, so there is no rejection to handle; memory
-//! holds no more of a body than its cap; logs and metrics hold the route's template, never the path.
+//! holds no more of a body than its cap; metrics hold the route's template, never the path; the access log
+//! has the path without its query, or the template where a part of the path is secret.
 //!
 //! A handler and its row:
 //!
@@ -34,7 +37,7 @@
 mod activity;
 pub mod allowance;
 pub mod answer_meter;
-mod arrival;
+mod body_progress;
 pub mod caller;
 mod client_address;
 mod coding;
@@ -42,14 +45,13 @@ pub mod connections;
 pub mod cors;
 mod door;
 pub mod edition;
-mod elsewhere;
 mod envelope;
 pub mod events;
 mod exchange;
-mod explained;
 pub mod failure;
 pub mod gate;
 pub mod handler;
+mod hyper_errors;
 mod in_process;
 mod lingering_close;
 pub mod list;
@@ -60,16 +62,17 @@ mod protocols;
 pub mod query;
 mod refusal;
 pub mod request;
+mod request_head;
 pub mod respond;
 pub mod router;
 mod service;
 pub mod signature;
 pub mod surface;
-mod taken;
 pub mod templates;
 pub mod threads;
 pub mod tls;
-mod unstalled;
+mod write_timeout;
+mod wrong_listener;
 
 #[cfg(test)]
 mod tests;
@@ -82,7 +85,6 @@ pub use coding::{Compressed, RenditionName, Renditions};
 pub use connections::{ConnectionRules, Connections};
 pub use cors::{Cors, CorsVendorPolicy};
 pub use edition::{Edition, Editions};
-pub use elsewhere::WrongListenerHint;
 pub use failure::{Failure, blocking, our_fault};
 pub use gate::{Gate, GateRules};
 pub use handler::{Answer, Context, Handler};
@@ -95,3 +97,4 @@ pub use service::{HttpService, service};
 pub use surface::Surface;
 pub use threads::Threads;
 pub use tls::{Renewal, TlsIdentity};
+pub use wrong_listener::WrongListenerHint;

@@ -98,7 +98,7 @@ impl Listener {
         format!("{scheme}://{}", self.local_addr)
     }
 
-    /// Serves until `shutdown`, then drains: new connections are refused, idle ones closed, in-flight
+    /// Serves until `stop`, then drains: new connections are refused, idle ones closed, in-flight
     /// requests answered until the drain deadline, and the rest cut.
     pub async fn serve(self, service: HttpService, stop: impl Future<Output = ()>) -> io::Result<Drained> {
         let Self { name, socket, local_addr, limits, connections, identity, threads } = self;

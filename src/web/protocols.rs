@@ -18,14 +18,14 @@ use tokio::sync::{Notify, watch};
 use tokio_rustls::TlsAcceptor;
 
 use super::activity::Activity;
-use super::arrival::BodyDrainDeadline;
-use super::explained::HyperErrorRewriter;
+use super::body_progress::BodyProgress;
+use super::hyper_errors::HyperErrorRewriter;
 use super::listener::Limits;
 use super::prelude::*;
+use super::request_head::BodyDrainDeadline;
 use super::service::HttpService;
-use super::taken::BodyProgress;
 use super::tls::HTTP_2;
-use super::unstalled::WriteTimeoutStream;
+use super::write_timeout::WriteTimeoutStream;
 
 const STREAMS: u32 = 128;
 

@@ -58,7 +58,7 @@ impl<'q> Query<'q> {
         let taken = take(&mut self);
         debug_assert!(taken.is_some() || !self.faults.is_empty(), "nothing is taken only for a fault");
         match taken {
-            _ if !self.faults.is_empty() => Err(Failure::malformed(self.faults)),
+            _ if !self.faults.is_empty() => Err(Failure::invalid(self.faults)),
             Some(value) => Ok(value),
             None => Err(Failure::internal()),
         }

@@ -12,11 +12,11 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENC
 use ipnet::IpNet;
 use tokio::time::{Instant, timeout_at};
 
-use super::arrival::{BodyDrainDeadline, BodyStream, RequestHead};
 use super::client_address::{client_address, household};
 use super::gate::{Bodies, BodyMemory};
 use super::list;
 use super::prelude::*;
+use super::request_head::{BodyDrainDeadline, BodyStream, RequestHead};
 use offerd_base::load_shedder::Permit;
 
 /// The headers in which browsers, old and new, announce a prefetch.
@@ -98,7 +98,7 @@ impl Request {
         let (mut body, end) = (body.peekable(), Instant::now() + timeout);
         // Over HTTP/2 a body may arrive without headers that announce it.
         if !announces_body(&self.headers)
-            && unhurried(&mut self.permit, end, self.head.last_call.clone(), Pin::new(&mut body).peek())
+            && wait_for_body(&mut self.permit, end, self.head.last_call.clone(), Pin::new(&mut body).peek())
                 .await?
                 .is_none()
         {
@@ -112,7 +112,7 @@ impl Request {
         let announced = announced.and_then(|length| usize::try_from(length).ok());
         let most = announced.map_or(cap_bytes, |length| length.min(cap_bytes));
         self.room = Some(self.bodies.room(self.company, most)?);
-        unhurried(&mut self.permit, end, self.head.last_call.clone(), collect(body, cap_bytes)).await?
+        wait_for_body(&mut self.permit, end, self.head.last_call.clone(), collect(body, cap_bytes)).await?
     }
 
     /// Adds to the count of unknown keys and values that the answer reports.
@@ -135,7 +135,7 @@ impl Deref for Request {
 }
 
 /// Waits for a part of the body, until `end` or the drain's deadline; the permit is paused meanwhile.
-async fn unhurried<T>(
+async fn wait_for_body<T>(
     permit: &mut Permit,
     end: Instant,
     last_call: Option<BodyDrainDeadline>,

@@ -15,7 +15,7 @@ use warp::reply::Response;
 use super::coding::{self, Coding, RenditionName, Renditions, without_coding};
 use super::cors::OWN_SITE;
 use super::failure::{HEADERS, our_fault};
-use super::gate::Passage;
+use super::gate::HeldPermits;
 use super::list;
 use super::prelude::*;
 
@@ -31,7 +31,7 @@ pub struct Reply {
     words: &'static str,
     renditions: Option<Box<dyn Renditions>>,
     /// Held until the answer is made or, for a stream, until it ends.
-    passage: Passage,
+    permits: HeldPermits,
 }
 
 enum ReplyBody {
@@ -78,12 +78,12 @@ impl Reply {
             compressible: false,
             words: "",
             renditions: None,
-            passage: Passage::default(),
+            permits: HeldPermits::default(),
         }
     }
 
     /// A 304 for bytes that the client already holds; the caller adds their [`etag`](Self::etag).
-    pub fn held() -> Self {
+    pub fn not_modified() -> Self {
         Self::empty(StatusCode::NOT_MODIFIED)
     }
 
@@ -189,8 +189,8 @@ impl Reply {
         self
     }
 
-    pub(super) fn holding(self, passage: Passage) -> Self {
-        Self { passage, ..self }
+    pub(super) fn with_permits(self, permits: HeldPermits) -> Self {
+        Self { permits, ..self }
     }
 
     pub(super) fn unless_held(self, held: &HeldTags) -> Self {
@@ -232,9 +232,9 @@ impl Reply {
         let mut response = match self.body {
             ReplyBody::Whole(body) => Response::new(body.into()),
             ReplyBody::Stream(chunks) => {
-                let passage = self.passage;
+                let permits = self.permits;
                 let chunks = chunks.inspect(move |_| {
-                    let _held = &passage;
+                    let _held = &permits;
                 });
                 warp::reply::stream(chunks).into_response()
             }

@@ -16,8 +16,8 @@ use warp::Filter;
 use warp::reply::Response;
 
 use super::activity::Activity;
-use super::arrival::{BodyStream, RequestHead};
 use super::caller::Authenticate;
+use super::request_head::{BodyStream, RequestHead};
 use super::surface::Surface;
 use super::{door, envelope};
 

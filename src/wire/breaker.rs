@@ -70,7 +70,7 @@ pub enum BreakerChange {
     /// Opened for this long.
     Opened(Duration),
     /// Should have opened, but the group had no room. Reported once until the failures end.
-    Held,
+    NotEjected,
     /// Closed.
     Closed,
 }
@@ -213,7 +213,7 @@ impl Breaker {
         }
         if !try_eject() {
             let said = std::mem::replace(&mut self.held, true);
-            return (!said).then_some(BreakerChange::Held);
+            return (!said).then_some(BreakerChange::NotEjected);
         }
         // After a closed period at least as long as the next open time, the backoff starts over.
         if self.closed_at.is_none_or(|at| now.saturating_duration_since(at) >= self.next_open) {

@@ -264,7 +264,7 @@ impl EndpointInner {
                 let open_for = open_for.as_secs_f64();
                 tracing::warn!(pool, endpoint, only_logged, open_for, calls, failed, last, "breaker opened");
             }
-            BreakerChange::Held => {
+            BreakerChange::NotEjected => {
                 let held = "breaker stays closed: `wire.max_open_percent` breakers are open";
                 tracing::warn!(pool, endpoint, calls, failed, last, "{held}");
             }

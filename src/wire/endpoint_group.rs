@@ -1,5 +1,6 @@
 //! Limits of all endpoints together: on ejected ones, since the cause is more likely on our side when most of
-//! the group fails, and on the memory of answers.
+//! the group fails, and on the memory of answers. An endpoint is ejected from the first opening of its
+//! breaker until it closes.
 
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use parking_lot::Mutex;
 
 use offerd_base::telemetry::metrics::WIRE_ANSWER_BYTES;
 
-/// Limits of all breakers together.
+/// Limits of all endpoints together: their breakers, and the memory of answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GroupRules {
     /// Maximum percentage of endpoints that may be ejected at once. Unless 0, one endpoint always may.

@@ -18,12 +18,12 @@ const WATCHED_OF: usize = 16;
 const WATCHED_MAX: usize = 4;
 
 /// A callback for the outcome of a call after its deadline; `None` if neither reply nor error came in time.
-pub type LateReplyCallback = Box<dyn FnOnce(Option<CallResult>) + Send>;
+pub type OnLateReply = Box<dyn FnOnce(Option<CallResult>) + Send>;
 
 /// Gives the callback for a late answer, once there is room to wait for one.
-pub trait LateListener: FnOnce() -> Option<LateReplyCallback> {}
+pub trait LateListener: FnOnce() -> Option<OnLateReply> {}
 
-impl<L: FnOnce() -> Option<LateReplyCallback>> LateListener for L {}
+impl<L: FnOnce() -> Option<OnLateReply>> LateListener for L {}
 
 pub(super) struct LateWatch {
     patience: Duration,

@@ -47,7 +47,7 @@ pub use call::{Call, CallReply, CallResult, Phases};
 pub use endpoint::{Endpoint, EndpointRules, EndpointState};
 pub use endpoint_group::GroupRules;
 pub use error::{CallError, Phase, cause};
-pub use late::{LateListener, LateReplyCallback};
+pub use late::{LateListener, OnLateReply};
 pub use lookups::LookupRules;
 pub use pool::{Pool, PoolRules};
 pub use retry::RetryRules;
@@ -72,7 +72,7 @@ impl Wire {
         Self { group, lookups: Lookups::of_system(), public_roots }
     }
 
-    /// Replaces the limits of all breakers together.
+    /// Replaces the limits of all endpoints together.
     pub fn set_rules(&self, rules: GroupRules) {
         self.group.set_rules(rules);
     }

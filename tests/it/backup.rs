@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use futures_util::future::join_all;
-use offerd::rate_table::record::TableHeader;
+use offerd::rate_table::record::TableHead;
 use offerd::store::entities::{Happening, LeadRecord};
 use offerd::store::{Store, Tree, codec};
 use serde_json::Value;
@@ -83,7 +83,7 @@ fn assert_nothing_is_half(store: &Path) {
     let keys = |tree| store.scan(tree, []).map(|entry| entry.unwrap().0).collect::<BTreeSet<_>>();
     let (leads, tables) = (keys(Tree::Leads), keys(Tree::RateTables));
     let values = |tree| store.scan(tree, []).map(|entry| entry.unwrap().1);
-    let heads = values(Tree::RateTables).map(|head| codec::decode::<TableHeader>(&head).unwrap());
+    let heads = values(Tree::RateTables).map(|head| codec::decode::<TableHead>(&head).unwrap());
     assert_eq!(leads, heads.map(|head| head.lead.as_bytes().to_vec()).collect());
     let records = values(Tree::Leads).map(|lead| codec::decode_json::<LeadRecord>(&lead).unwrap());
     let first = records.map(|lead| lead.first_table.expect("it came with one").as_bytes().to_vec());

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
 use hyper::Method;
-use offerd::rate_table::record::TableHeader;
+use offerd::rate_table::record::TableHead;
 use offerd::store::{Commit, Tree, codec};
 use serde_json::{Value, json};
 
@@ -127,7 +127,7 @@ async fn age(stopped: &Stopped, table: &str, age: Duration) {
     let store = stopped.plan.open_store();
     let key = uuid::Uuid::try_parse(table).unwrap().into_bytes();
     let head = store.get(Tree::RateTables, key).unwrap().expect("the table is stored");
-    let mut head: TableHeader = codec::decode(&head).unwrap();
+    let mut head: TableHead = codec::decode(&head).unwrap();
     let then = (SystemTime::now() - age).duration_since(UNIX_EPOCH).unwrap();
     head.created_at = i64::try_from(then.as_millis()).unwrap();
     store.commit(Commit::new().put(Tree::RateTables, key, codec::encode(&head))).await.unwrap();

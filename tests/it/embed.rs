@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::Method;
-use offerd::rate_table::record::TableHeader;
+use offerd::rate_table::record::TableHead;
 use offerd::store::{Commit, Tree, codec};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -363,7 +363,7 @@ async fn age(stopped: &Stopped, table: &Value, age: Duration) {
     let store = stopped.plan.open_store();
     let key = Uuid::try_parse(table["uuid"].as_str().unwrap()).unwrap().into_bytes();
     let head = store.get(Tree::RateTables, key).unwrap().expect("the table is stored");
-    let mut head: TableHeader = codec::decode(&head).unwrap();
+    let mut head: TableHead = codec::decode(&head).unwrap();
     let then = (SystemTime::now() - age).duration_since(UNIX_EPOCH).unwrap();
     head.created_at = i64::try_from(then.as_millis()).unwrap();
     store.commit(Commit::new().put(Tree::RateTables, key, codec::encode(&head))).await.unwrap();

@@ -21,45 +21,45 @@ const SPANS: [AuditPeriod; 4] = [
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Audit, "audit.html");
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
-    let before = visit.query_value("before").and_then(|before| before.parse::<u64>().ok());
-    let (records, older) = read(visit, before, SHOWN).await?;
+pub(super) async fn show(request: &ConsoleRequest) -> Result<View> {
+    let before = request.query_value("before").and_then(|before| before.parse::<u64>().ok());
+    let (records, older) = read(request, before, SHOWN).await?;
     let spans = SPANS.map(|(value, words, _)| (value, words));
-    visit.view(
+    request.view(
         PAGE,
         fields! {
             records,
-            who => visit.query_value("who").unwrap_or_default(),
-            action => visit.query_value("action").unwrap_or_default(),
-            spans => choices(spans, Some(chosen(visit).0)),
-            filters => filters(visit), older, is_older => before.is_some(), downloaded => DOWNLOADED,
+            who => request.query_value("who").unwrap_or_default(),
+            action => request.query_value("action").unwrap_or_default(),
+            spans => choices(spans, Some(chosen(request).0)),
+            filters => filters(request), older, is_older => before.is_some(), downloaded => DOWNLOADED,
         },
     )
 }
 
-pub(super) async fn download(visit: &ConsoleRequest) -> Result<View> {
-    let (records, _) = read(visit, None, DOWNLOADED).await?;
+pub(super) async fn download(request: &ConsoleRequest) -> Result<View> {
+    let (records, _) = read(request, None, DOWNLOADED).await?;
     csv_file(&sheet(&records), "audit").map(View::from)
 }
 
 async fn read(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     before: Option<u64>,
     most: usize,
 ) -> Result<(Vec<AuditRecord>, Option<u64>)> {
-    let text = |name| visit.query_value(name).map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
-    let (.., span) = chosen(visit);
+    let text = |name| request.query_value(name).map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
+    let (.., span) = chosen(request);
     let since = span.map_or(0, |span| Utc::now().timestamp_millis() - span.as_millis() as i64);
     let filter = AuditFilter { since, who: text("who"), action: text("action") };
-    visit.reading(move |app| app.audit.before(before, &filter, most, LOOKED_AT)).await?.map_err(unread)
+    request.reading(move |app| app.audit.before(before, &filter, most, LOOKED_AT)).await?.map_err(unread)
 }
 
-fn chosen(visit: &ConsoleRequest) -> AuditPeriod {
-    let wanted = visit.query_value("time");
+fn chosen(request: &ConsoleRequest) -> AuditPeriod {
+    let wanted = request.query_value("time");
     SPANS.into_iter().find(|(value, ..)| wanted == Some(value)).unwrap_or(SPANS[1])
 }
 
-fn filters(visit: &ConsoleRequest) -> String {
-    let named = ["who", "action", "time"].into_iter().filter_map(|it| Some((it, visit.query_value(it)?)));
+fn filters(request: &ConsoleRequest) -> String {
+    let named = ["who", "action", "time"].into_iter().filter_map(|it| Some((it, request.query_value(it)?)));
     form_urlencoded::Serializer::new(String::new()).extend_pairs(named).finish()
 }

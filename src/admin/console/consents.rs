@@ -19,45 +19,45 @@ const USUAL: Days = Days::new(29);
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Persons, "consents.html");
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
-    view(visit, Ok(None)).await
+pub(super) async fn show(request: &ConsoleRequest) -> Result<View> {
+    view(request, Ok(None)).await
 }
 
-pub(super) async fn summary(visit: &ConsoleRequest) -> Result<View> {
-    view(visit, counted(visit).await.map(|(summaries, read)| Some(shown(&summaries, read)))).await
+pub(super) async fn summary(request: &ConsoleRequest) -> Result<View> {
+    view(request, counted(request).await.map(|(summaries, read)| Some(shown(&summaries, read)))).await
 }
 
-pub(super) async fn download(visit: &ConsoleRequest) -> Result<View> {
-    let file = match visit.field("lines") {
-        Some("each") => listed(visit).await.map(|lines| (lines, "consents-each")),
-        _ => counted(visit)
+pub(super) async fn download(request: &ConsoleRequest) -> Result<View> {
+    let file = match request.field("lines") {
+        Some("each") => listed(request).await.map(|lines| (lines, "consents-each")),
+        _ => counted(request)
             .await
             .map(|(summaries, _)| (summaries.iter().map(ConsentSummary::fields).collect(), "consents")),
     };
     match file {
         Ok((lines, name)) => csv_file(&sheet(&lines), name).map(View::from),
-        Err(failure) => view(visit, Err(failure)).await,
+        Err(failure) => view(request, Err(failure)).await,
     }
 }
 
-async fn view(visit: &ConsoleRequest, shown: Result<Option<Value>>) -> Result<View> {
+async fn view(request: &ConsoleRequest, shown: Result<Option<Value>>) -> Result<View> {
     let (shown, failure) = outcome(shown);
-    let company = visit.field("company").unwrap_or_default().to_owned();
-    let companies = visit.reading(move |app| companies(app, &company)).await?;
+    let company = request.field("company").unwrap_or_default().to_owned();
+    let companies = request.reading(move |app| companies(app, &company)).await?;
     let today = Utc::now().date_naive();
     // A submitted form keeps its values, even a cleared day.
-    let day = |name, usual: Option<NaiveDate>| match visit.field("csrf") {
-        Some(_) => visit.field(name).unwrap_or_default().to_owned(),
+    let day = |name, usual: Option<NaiveDate>| match request.field("csrf") {
+        Some(_) => request.field(name).unwrap_or_default().to_owned(),
         None => usual.map(|day| day.to_string()).unwrap_or_default(),
     };
     let fields = fields! {
         from => day("from", today.checked_sub_days(USUAL)),
         to => day("to", Some(today)), companies,
-        test => visit.field("leads") == Some("test"),
+        test => request.field("leads") == Some("test"),
         trouble => failure.as_ref().map(Failure::words),
         shown, lines => LINES,
     };
-    Ok(visit.view(PAGE, fields)?.titled("Consents").failed(failure.as_ref()))
+    Ok(request.view(PAGE, fields)?.titled("Consents").failed(failure.as_ref()))
 }
 
 fn companies(app: &AdminState, chosen: &str) -> Vec<Value> {
@@ -87,22 +87,22 @@ struct ConsentReadCounts {
 }
 
 /// Each statement with the number of its consents.
-async fn counted(visit: &ConsoleRequest) -> Result<(Vec<ConsentSummary>, ConsentReadCounts)> {
+async fn counted(request: &ConsoleRequest) -> Result<(Vec<ConsentSummary>, ConsentReadCounts)> {
     let many = |_: TooMany| {
         let found = format!("There are more than {STATEMENTS} different texts, perhaps one per lead");
         Failure::bad_request(format!("{found}: use “Download each lead”."))
     };
     let add = move |summaries: &mut Summaries, page: &ConsentPage| summaries.add(page).map_err(many);
-    let (summaries, read) = walked(visit, COUNTED, add).await?;
+    let (summaries, read) = walked(request, COUNTED, add).await?;
     Ok((summaries.sorted(), read))
 }
 
-async fn listed(visit: &ConsoleRequest) -> Result<Vec<ConsentFields>> {
+async fn listed(request: &ConsoleRequest) -> Result<Vec<ConsentFields>> {
     let add = |lines: &mut Vec<ConsentFields>, page: &ConsentPage| {
         lines.extend(page.consents.iter().map(|consent| each(consent, &page.statements[consent.statement])));
         Ok(())
     };
-    Ok(walked(visit, LINES, add).await?.0)
+    Ok(walked(request, LINES, add).await?.0)
 }
 
 fn sheet(lines: &[ConsentFields]) -> Sheet {
@@ -113,16 +113,16 @@ fn sheet(lines: &[ConsentFields]) -> Sheet {
 
 /// Reads at most `most` consents of the form's selection, folding each page with `add`.
 async fn walked<T: Default + Send + 'static>(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     most: usize,
     add: impl Fn(&mut T, &ConsentPage) -> Result<()> + Send + 'static,
 ) -> Result<(T, ConsentReadCounts)> {
-    let wanted = wanted(visit)?;
+    let wanted = wanted(request)?;
     // It reads all leads of that time.
-    let permit = Arc::clone(&visit.app.console.scans).try_acquire_owned();
+    let permit = Arc::clone(&request.app.console.scans).try_acquire_owned();
     let busy = "Another page is reading the store; try again in a moment.";
     let permit = permit.map_err(|_| unavailable(busy))?;
-    note_access(&visit.app, &visit.actor()).await?;
+    note_access(&request.app, &request.actor()).await?;
     let walk = move |app: &AdminState| {
         let _permit = permit;
         let (mut made, mut read, mut next) = (T::default(), ConsentReadCounts::default(), None);
@@ -143,17 +143,17 @@ async fn walked<T: Default + Send + 'static>(
             }
         }
     };
-    visit.reading(walk).await?
+    request.reading(walk).await?
 }
 
-fn wanted(visit: &ConsoleRequest) -> Result<ConsentFilter> {
+fn wanted(request: &ConsoleRequest) -> Result<ConsentFilter> {
     let day = |name: &'static str| {
         let wrong = |_| Failure::bad_request(format!("`{name}` must be a day such as 2026-01-31."));
-        visit.field(name).map(|text| text.parse::<NaiveDate>().map_err(wrong)).transpose()
+        request.field(name).map(|text| text.parse::<NaiveDate>().map_err(wrong)).transpose()
     };
     let refused = |why| Failure::bad_request(format!("Consents cannot be shown: {why}."));
     let came = ArrivalDays { from: day("from")?, to: day("to")? }.range().map_err(refused)?;
     let unknown = |_| Failure::bad_request("`company` must be a uuid.");
-    let company = visit.field("company").map(|text| text.parse::<Uuid>().map_err(unknown)).transpose()?;
-    Ok(ConsentFilter { company, came, test: visit.field("leads") == Some("test") })
+    let company = request.field("company").map(|text| text.parse::<Uuid>().map_err(unknown)).transpose()?;
+    Ok(ConsentFilter { company, came, test: request.field("leads") == Some("test") })
 }

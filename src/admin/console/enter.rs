@@ -5,11 +5,11 @@ use std::net::IpAddr;
 use hyper::header::{ACCEPT, COOKIE, HOST, HeaderName, ORIGIN};
 use hyper::{HeaderMap, Method, StatusCode};
 
+use super::console_request::Proxied;
 use super::links::SIGN_IN;
 use super::live::{PageRenderer, stream};
 use super::prelude::*;
 use super::proxy;
-use super::visit::Proxied;
 
 const FORM_BYTES: usize = 64 * 1024;
 
@@ -23,14 +23,14 @@ pub(super) const COOKIE_NAME: &str = "offerd_console";
 /// Puts an `async fn(&Visit) -> Result<View>` into the route table, for a least role, or for `all`.
 macro_rules! page {
     (all, $show:path) => {
-        page!(@ None, visit => $show(visit))
+        page!(@ None, console_request => $show(console_request))
     };
     ($least:ident, $show:path) => {
-        page!(@ Some(::offerd_store::users::Role::$least), visit => $show(visit))
+        page!(@ Some(::offerd_store::users::Role::$least), console_request => $show(console_request))
     };
-    (@ $least:expr, $visit:pat => $view:expr) => {
+    (@ $least:expr, $console_request:pat => $view:expr) => {
         ($least, |context| {
-            ::std::boxed::Box::pin($crate::console::enter::showing(context, $least, |$visit| {
+            ::std::boxed::Box::pin($crate::console::enter::showing(context, $least, |$console_request| {
                 ::std::boxed::Box::pin($view)
             }))
         })
@@ -50,15 +50,15 @@ pub(super) use {back, page};
 
 /// Answers with a page, with a stream of its updates if requested, or with the reason for a refusal.
 pub(super) async fn showing(context: Context, least: Option<Role>, show: PageRenderer) -> Result<Reply> {
-    let visit = match enter(context, least).await {
-        Ok(visit) => Arc::new(visit),
+    let console_request = match enter(context, least).await {
+        Ok(console_request) => Arc::new(console_request),
         Err(turned_away) => return turned_away,
     };
-    let shown = match visit.streams {
-        true => stream(Arc::clone(&visit), show).await,
-        false => show(&visit).await.and_then(|view| view.reply(&visit)),
+    let shown = match console_request.streams {
+        true => stream(Arc::clone(&console_request), show).await,
+        false => show(&console_request).await.and_then(|view| view.reply(&console_request)),
     };
-    shown.or_else(|failure| View::failure(&failure)?.reply(&visit))
+    shown.or_else(|failure| View::failure(&failure)?.reply(&console_request))
 }
 
 /// Admits a request, or returns the answer to give instead: a redirect to sign in, or the role it takes.
@@ -86,24 +86,24 @@ async fn enter(mut context: Context, least: Option<Role>) -> Result<ConsoleReque
             (None, Err(failure))
         }
     };
-    let visit = ConsoleRequest { app, query, params, form, session, proxied, address, streams };
-    let checked = believed.and_then(|()| is_genuine(&visit, &request.headers));
-    match checked.and_then(|()| may_enter(&visit, least)) {
-        Ok(true) => Ok(visit),
+    let console_request = ConsoleRequest { app, query, params, form, session, proxied, address, streams };
+    let checked = believed.and_then(|()| is_genuine(&console_request, &request.headers));
+    match checked.and_then(|()| may_enter(&console_request, least)) {
+        Ok(true) => Ok(console_request),
         // A client that reads a stream does not follow redirects.
-        Ok(false) if visit.streams => Err(Ok(sealed(Reply::empty(StatusCode::NO_CONTENT)))),
+        Ok(false) if console_request.streams => Err(Ok(sealed(Reply::empty(StatusCode::NO_CONTENT)))),
         Ok(false) => {
             let next: String = form_urlencoded::byte_serialize(request.uri.path().as_bytes()).collect();
             Err(see(&format!("{SIGN_IN}?next={next}")))
         }
-        Err(failure) => Err(View::failure(&failure).and_then(|view| view.reply(&visit))),
+        Err(failure) => Err(View::failure(&failure).and_then(|view| view.reply(&console_request))),
     }
 }
 
 /// Whether the visitor may enter; false if a sign-in is required first.
-fn may_enter(visit: &ConsoleRequest, least: Option<Role>) -> Result<bool> {
+fn may_enter(console_request: &ConsoleRequest, least: Option<Role>) -> Result<bool> {
     let Some(least) = least else { return Ok(true) };
-    match visit.role() {
+    match console_request.role() {
         None => Ok(false),
         Some(role) if role >= least => Ok(true),
         Some(role) => Err(not_for(role, least)),
@@ -117,14 +117,14 @@ fn not_for(role: Role, least: Role) -> Failure {
     ))
 }
 
-fn is_genuine(visit: &ConsoleRequest, headers: &HeaderMap) -> Result<()> {
-    if visit.is_unguarded() && visit.proxied.is_none() && !is_local(headers) {
+fn is_genuine(console_request: &ConsoleRequest, headers: &HeaderMap) -> Result<()> {
+    if console_request.is_unguarded() && console_request.proxied.is_none() && !is_local(headers) {
         return Err(Failure::forbidden(
             "without sign-in, the console answers only under loopback names; for another name set \
                 `console.sign_in` to \"always\"",
         ));
     }
-    if visit.form.is_some() && !(is_ours(headers) && visit.has_csrf()) {
+    if console_request.form.is_some() && !(is_ours(headers) && console_request.has_csrf()) {
         return Err(Failure::forbidden("this form is not from the console, or has expired; reload the page"));
     }
     Ok(())

@@ -9,20 +9,21 @@ use offerd_insight::hindsight::comparison::{
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Experiments, "experiments.html");
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
-    let test = is_test(visit.query_value("leads"))?;
-    let shown = match visit.query_value("rule").filter(|rule| !rule.is_empty()) {
-        Some(rule) => Some(shown(&evaluate(&visit.app, rule, test).await?)),
+pub(super) async fn show(request: &ConsoleRequest) -> Result<View> {
+    let test = is_test(request.query_value("leads"))?;
+    let shown = match request.query_value("rule").filter(|rule| !rule.is_empty()) {
+        Some(rule) => Some(shown(&evaluate(&request.app, rule, test).await?)),
         None => None,
     };
-    let rules: Vec<_> = standings(&visit.app).await?.iter().map(rule).collect();
-    let path = visit.app.settings().experiments.path.display().to_string();
-    visit.view(PAGE, fields! { rules, path, shown, least_leads => LEAST_LEADS, test })
+    let rules: Vec<_> = standings(&request.app).await?.iter().map(rule).collect();
+    let path = request.app.settings().experiments.path.display().to_string();
+    request.view(PAGE, fields! { rules, path, shown, least_leads => LEAST_LEADS, test })
 }
 
-pub(super) async fn download(visit: &ConsoleRequest) -> Result<View> {
-    let test = is_test(visit.query_value("leads"))?;
-    as_csv(&evaluate(&visit.app, visit.query_value("rule").unwrap_or_default(), test).await?).map(View::from)
+pub(super) async fn download(request: &ConsoleRequest) -> Result<View> {
+    let test = is_test(request.query_value("leads"))?;
+    as_csv(&evaluate(&request.app, request.query_value("rule").unwrap_or_default(), test).await?)
+        .map(View::from)
 }
 
 fn rule(standing: &RuleStanding) -> Value {

@@ -52,11 +52,11 @@ type FunnelRow = (String, String, [String; FIGURES.len()]);
 /// A table: id, caption, row heading, rows, and a note.
 type FunnelTable = (&'static str, &'static str, &'static str, Vec<FunnelRow>, Option<String>);
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
-    let counted = reports(&visit.app)?;
-    let query = asked_for(visit, &counted)?;
+pub(super) async fn show(request: &ConsoleRequest) -> Result<View> {
+    let counted = reports(&request.app)?;
+    let query = asked_for(request, &counted)?;
     let (wish, test) = (query.clone(), query.test);
-    let read = visit.reading(move |_| {
+    let read = request.reading(move |_| {
         let by = |by, test| counted.report_or_empty(&ReportQuery { by, test, ..wish.clone() });
         let (by_time, by_product) = (by(wish.by.clone(), test)?, by(vec![product()], test)?);
         let (by_company, others) = (by(vec![Dimension::Company], test)?, by(Vec::new(), !test)?.total.leads);
@@ -68,8 +68,8 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let sum = by_time.total;
     let payouts = sum.payouts.unwrap_or_default();
     let is_elsewhere = by_time.rows.is_empty() && others > 0;
-    visit.view(PAGE, fields! {
-        times => choices(TIMES.map(|(value, words, ..)| (value, words)), Some(time(visit).0)),
+    request.view(PAGE, fields! {
+        times => choices(TIMES.map(|(value, words, ..)| (value, words)), Some(time(request).0)),
         companies => choices(companies.iter().cloned(), query.only(|by| *by == Dimension::Company)),
         products => products(query.only(|by| *by == product()).and_then(ProductType::from_wire)),
         test, first => query.range.first.to_string(), last => query.range.last.to_string(),
@@ -79,15 +79,15 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
         payout_per_lead => ratio(payouts, sum.leads),
         charts => charts(&query, &by_time)?,
         columns => FIGURES.map(|(name, _)| name),
-        tables => tables(visit, [&by_product, &by_company], &companies),
+        tables => tables(request, [&by_product, &by_company], &companies),
         behind => by_time.uncounted_from,
-        elsewhere => is_elsewhere.then(|| (others, with(visit, "leads", if test { "live" } else { "test" }))),
+        elsewhere => is_elsewhere.then(|| (others, with(request, "leads", if test { "live" } else { "test" }))),
     })
 }
 
 /// The selected range; by default the second.
-fn time(visit: &ConsoleRequest) -> (&'static str, &'static str, u32, bool) {
-    let wanted = visit.query_value("time");
+fn time(request: &ConsoleRequest) -> (&'static str, &'static str, u32, bool) {
+    let wanted = request.query_value("time");
     TIMES.into_iter().find(|(name, ..)| wanted == Some(name)).unwrap_or(TIMES[1])
 }
 
@@ -95,40 +95,44 @@ fn product() -> Dimension {
     Dimension::Stored(DimensionSlot::PRODUCT, "product".to_owned())
 }
 
-fn asked_for(visit: &ConsoleRequest, counted: &Reports) -> Result<ReportQuery> {
+fn asked_for(request: &ConsoleRequest, counted: &Reports) -> Result<ReportQuery> {
     let zone = counted.rules.usual_zone();
     let wrong = |_| Failure::bad_request("`company` is not a choice on this page");
     let mut filters = Vec::new();
-    if let Some(company) = visit.query_value("company") {
+    if let Some(company) = request.query_value("company") {
         let company: Uuid = company.parse().map_err(wrong)?;
         filters.push((Dimension::Company, company.to_string()));
     }
-    if let Some(wanted) = product_named(visit.query_value("product"))? {
+    if let Some(wanted) = product_named(request.query_value("product"))? {
         filters.push((product(), wanted.to_string()));
     }
     let last = Utc::now().with_timezone(&zone).date_naive();
-    let (_, _, count, is_months) = time(visit);
+    let (_, _, count, is_months) = time(request);
     let (by, first) = match is_months {
         true => (Dimension::Month, Dimension::Month.period(last) - Months::new(count - 1)),
         false => (Dimension::Day, last - Days::new((count - 1).into())),
     };
-    let test = visit.query_value("leads") == Some("test");
+    let test = request.query_value("leads") == Some("test");
     let order = SortOrder { by: OrderBy::Figure(Figure::Leads), descending: true };
     let range = DayRange { first, last };
     Ok(ReportQuery { range, by: vec![by], filters, zone, test, compare: false, order, limit: COMPANIES })
 }
 
-fn tables(visit: &ConsoleRequest, reports: [&Report; 2], companies: &[(String, String)]) -> [FunnelTable; 2] {
+fn tables(
+    request: &ConsoleRequest,
+    reports: [&Report; 2],
+    companies: &[(String, String)],
+) -> [FunnelTable; 2] {
     let [by_product, by_company] = reports;
     let of_product = |product: &ProductType| {
         let counted = by_product.rows.iter().find(|counted| counted.by[0] == product.as_str())?;
-        Some((words(*product), with(visit, "product", product.as_str()), written(&counted.figures)))
+        Some((words(*product), with(request, "product", product.as_str()), written(&counted.figures)))
     };
     let of_company = |counted: &Counted| {
         let name = &counted.by[0];
         // A company without a name is named by its UUID.
         let uuid = companies.iter().find(|(_, known)| known == name).map_or(name, |(uuid, _)| uuid);
-        (name.clone(), with(visit, "company", uuid), written(&counted.figures))
+        (name.clone(), with(request, "company", uuid), written(&counted.figures))
     };
     let note = "A lead that asks for several products counts in each of their rows, and once above. A rate \
         table counts in the row of a product when it has a partner for that product.";
@@ -219,8 +223,8 @@ fn written(figures: &Figures) -> [String; FIGURES.len()] {
     std::array::from_fn(|place| writing(place)(FIGURES[place].1(figures)))
 }
 
-fn with(visit: &ConsoleRequest, name: &str, value: &str) -> String {
-    let mut pairs = visit.query.clone();
+fn with(request: &ConsoleRequest, name: &str, value: &str) -> String {
+    let mut pairs = request.query.clone();
     pairs.retain(|(known, _)| known != name);
     pairs.push((name.to_owned(), value.to_owned()));
     address("/console/funnel", &pairs)

@@ -8,7 +8,7 @@ use offerd_engine::matching::limiter::State;
 use offerd_engine::matching::partner_clients::BreakerState;
 use offerd_insight::nodes::NodeList;
 use offerd_outbound::postbacks;
-use offerd_store::{ClockStanding, StoreHealth};
+use offerd_store::{ClockStatus, StoreHealth};
 
 /// Share of a limit from which a check warns.
 const WORTH_A_LOOK: f64 = 0.8;
@@ -71,7 +71,7 @@ fn nodes(app: &AdminState) -> Option<Judged> {
 
 fn leads(app: &AdminState) -> Judged {
     match app.ready() {
-        Ok(()) => match app.health.degraded() {
+        Ok(()) => match app.readiness.degraded() {
             Some(degraded) => ("warn", "accepting, degraded", degraded),
             None => ("good", "accepting", "ready".to_owned()),
         },
@@ -123,13 +123,17 @@ fn records(app: &AdminState, last: &MetricsReading) -> Judged {
 }
 
 fn clock(app: &AdminState) -> Judged {
-    let (class, state) = match app.store.clock_standing() {
-        ClockStanding::Followed => ("good", "in use"),
-        ClockStanding::Ahead(_) => ("bad", "ignored"),
-        ClockStanding::Unset => ("bad", "not set"),
-        ClockStanding::Behind(_) => ("warn", "behind"),
+    let (class, state) = match app.store.clock_status() {
+        ClockStatus::Followed => ("good", "in use"),
+        ClockStatus::Ahead(_) => ("bad", "ignored"),
+        ClockStatus::Unset => ("bad", "not set"),
+        ClockStatus::Behind(_) => ("warn", "behind"),
     };
-    (class, state, app.health.remark().unwrap_or_else(|| "leads get the time of the system clock".to_owned()))
+    (
+        class,
+        state,
+        app.readiness.clock_remark().unwrap_or_else(|| "leads get the time of the system clock".to_owned()),
+    )
 }
 
 fn postbacks(app: &AdminState) -> Judged {

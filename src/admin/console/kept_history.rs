@@ -45,7 +45,7 @@ pub(super) async fn begin(app: &Arc<AdminState>) -> LastStoredMinute {
     let (kept, old): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|one| is_kept(one.minute) && one.reading.is_some());
     write(app, old.iter().fold(Commit::new(), |commit, one| commit.remove(Tree::Charts, &one.key))).await;
-    let place = app.store.place();
+    let place = app.store.directory_id();
     let own = kept.into_iter().filter(|one| one.place.is_none() || one.place == place);
     let readings: Vec<MetricsReading> = own.filter_map(|one| one.reading).collect();
     app.console.days.recall(readings.iter().filter_map(|reading| Some((reading.at, reading.today?))));

@@ -18,19 +18,19 @@ const RETRY_AFTER_S: u32 = 30;
 /// Renders a page; `page!` makes one from an `async fn`.
 pub(super) type PageRenderer = for<'v> fn(&'v ConsoleRequest) -> BoxFuture<'v, Result<View>>;
 
-pub(super) async fn stream(visit: Arc<ConsoleRequest>, show: PageRenderer) -> Result<Reply> {
-    let first = show(&visit).await?;
+pub(super) async fn stream(request: Arc<ConsoleRequest>, show: PageRenderer) -> Result<Reply> {
+    let first = show(&request).await?;
     if first.instead.is_some() {
-        return first.reply(&visit);
+        return first.reply(&request);
     }
-    let permit = Arc::clone(&visit.app.console.streams).try_acquire_owned();
+    let permit = Arc::clone(&request.app.console.streams).try_acquire_owned();
     let permit = permit.map_err(|_| Failure::overloaded(RETRY_AFTER_S))?;
-    let mut stopping = visit.app.console.stop.subscribe();
+    let mut stopping = request.app.console.stop.subscribe();
     let (sender, receiver) = mpsc::channel(1);
     tokio::spawn(async move {
         let _permit = permit;
         tokio::select! {
-            () = keep(visit, show, first, &sender) => {}
+            () = keep(request, show, first, &sender) => {}
             () = sender.closed() => {}
             _ = stopping.wait_for(|stop| *stop) => {}
         }
@@ -42,11 +42,11 @@ pub(super) async fn stream(visit: Arc<ConsoleRequest>, show: PageRenderer) -> Re
 }
 
 /// Sends a page, then the readiness, with the page while it still changes and may be seen.
-async fn keep(visit: Arc<ConsoleRequest>, show: PageRenderer, first: View, sender: &mpsc::Sender<Bytes>) {
+async fn keep(request: Arc<ConsoleRequest>, show: PageRenderer, first: View, sender: &mpsc::Sender<Bytes>) {
     let mut view = Some(first);
-    while visit.may_stay() {
+    while request.may_stay() {
         let fresh = view.as_ref().and_then(|view| view.fresh);
-        let Ok(standing) = visit.standing() else { return };
+        let Ok(standing) = request.standing() else { return };
         let main = view.map(|view| view.main).unwrap_or_default();
         if sender.send(event(&format!("{standing}\n{main}"))).await.is_err() {
             return;
@@ -54,7 +54,7 @@ async fn keep(visit: Arc<ConsoleRequest>, show: PageRenderer, first: View, sende
         tokio::time::sleep(fresh.unwrap_or(BEAT)).await;
         view = None;
         if fresh.is_some() {
-            let Ok(next) = show(&visit).await else { return };
+            let Ok(next) = show(&request).await else { return };
             view = Some(next);
         }
     }

@@ -1,13 +1,13 @@
 //! The console: the operator's web pages, under `/console` of the admin listener.
 //!
 //! # How a page is made
-//! 1. A constant `Page` names its section, its template and its refresh interval. The template receives
-//!    `fields!` by name, and after `..` all fields of a struct. They come from memory or single records,
-//!    never from a scan of the store; only `timeouts` reads tables, one page at a time.
+//! 1. A constant `ConsolePage` names its section, its template and its refresh interval. The template
+//!    receives `fields!` by name, and after `..` all fields of a struct. They come from memory or single
+//!    records, never from a scan of the store; only `timeouts` reads tables, one page at a time.
 //! 2. Its template is a file of `templates/`, listed in `templates`, and fills `<main>`; `layout.html`
 //!    surrounds it. An element that updates itself has an `id` and the attribute `data-live`.
-//! 3. An `async fn(&Visit) -> Result<View>` gathers the fields, and ends with
-//!    `visit.view(PAGE, fields! { .. })`. A row of `ROUTES` maps it to its path with `page!` and the least
+//! 3. An `async fn(&ConsoleRequest) -> Result<View>` gathers the fields, and ends with
+//!    `request.view(PAGE, fields! { .. })`. A row of `ROUTES` maps it to its path with `page!` and the least
 //!    role that may open it. An action has a `POST` row, and ends with `View::at`. A file is a `Reply`
 //!    converted to a `View`. What only some readers may use is in the template under
 //!    `{% if may.operator %}` or the like.
@@ -17,8 +17,8 @@
 //! against CSRF. `view` sets the headers: a page loads nothing from other origins, cannot be framed and is
 //! not cached. With `Accept: text/event-stream` the page comes again every few seconds (`live`).
 //!
-//! Personal data is masked until a form reveals it, with an audit record (`Visit::reveal`, `transcript.rs`).
-//! Data that identifies a person travels in bodies, never in an address: `persons`.
+//! Personal data is masked until a form reveals it, with an audit record (`ConsoleRequest::reveal`,
+//! `transcript.rs`). Data that identifies a person travels in bodies, never in an address: `persons`.
 
 mod account;
 mod alerts;
@@ -27,6 +27,7 @@ mod audit;
 mod catalogue;
 mod chart;
 mod consents;
+mod console_request;
 mod enter;
 mod experiments;
 mod funnel;
@@ -59,7 +60,6 @@ mod timeouts;
 mod today;
 mod trend;
 mod view;
-mod visit;
 
 use std::time::Instant;
 

@@ -31,13 +31,13 @@ struct RecentReadings<'r> {
     quarter: &'r [MetricsReading],
 }
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
-    let sees_money = visit.role() >= Some(Role::Analyst);
-    if visit.app.console.history.lately(MINUTE).is_empty() {
+pub(super) async fn show(request: &ConsoleRequest) -> Result<View> {
+    let sees_money = request.role() >= Some(Role::Analyst);
+    if request.app.console.history.lately(MINUTE).is_empty() {
         // Right after the start there is no reading yet.
-        history::read(&visit.app).await;
+        history::read(&request.app).await;
     }
-    let fields = visit
+    let fields = request
         .reading(move |app| {
             let hour = app.console.history.last(HOUR);
             let minute = app.console.history.lately(MINUTE);
@@ -52,7 +52,7 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
             Ok(fields! { at => last.at, attention, tiles, charts => charts(&hour)?, checks })
         })
         .await??;
-    visit.view(PAGE, fields)
+    request.view(PAGE, fields)
 }
 
 fn tiles(lately: &RecentReadings, limit: usize) -> Result<Vec<Value>> {
@@ -188,7 +188,7 @@ const SHOWN: usize = 8;
 const PARTNER_UNWELL: &str = "OfferdPartnerUnwell";
 
 fn attention(app: &AdminState, checks: &[HealthCheck], sees_money: bool) -> Value {
-    let standing = app.alerts.standing(&app.settings().alerts);
+    let standing = app.alerts.status(&app.settings().alerts);
     let is_firing = |alert: &&AlertStatus| alert.state == "firing" && alert.name != PARTNER_UNWELL;
     let mut alerts: Vec<Value> = standing.alerts.iter().filter(is_firing).map(row).collect();
     let mut partners = unwell(app);

@@ -20,41 +20,41 @@ const PREVIEW_DAYS: u32 = 30;
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Partners, "partner.html").fresh(history::EVERY);
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
-    let key = visit.params.get("partner").unwrap_or_default().to_owned();
-    let (name, fields) = visit.reading(move |app| page(app, &key)).await??;
-    Ok(visit.view(PAGE, fields)?.titled(name))
+pub(super) async fn show(request: &ConsoleRequest) -> Result<View> {
+    let key = request.params.get("partner").unwrap_or_default().to_owned();
+    let (name, fields) = request.reading(move |app| page(app, &key)).await??;
+    Ok(request.view(PAGE, fields)?.titled(name))
 }
 
 /// Redirects the target of the page's forms, opened as an address, to the page.
-pub(super) async fn back(visit: &ConsoleRequest) -> Result<View> {
-    View::at(&path_of(visit.params.get("partner").unwrap_or_default()))
+pub(super) async fn back(request: &ConsoleRequest) -> Result<View> {
+    View::at(&path_of(request.params.get("partner").unwrap_or_default()))
 }
 
-pub(super) async fn pause(visit: &ConsoleRequest) -> Result<View> {
-    let what = pausable(visit)?;
-    let reason = visit.field("reason").filter(|reason| !reason.trim().is_empty());
-    pause_seats(&visit.app, &what, reason.map(reason_given).transpose()?, &visit.actor()).await?;
+pub(super) async fn pause(request: &ConsoleRequest) -> Result<View> {
+    let what = pausable(request)?;
+    let reason = request.field("reason").filter(|reason| !reason.trim().is_empty());
+    pause_seats(&request.app, &what, reason.map(reason_given).transpose()?, &request.actor()).await?;
     View::at(&path_of(&what.partner))
 }
 
-pub(super) async fn resume(visit: &ConsoleRequest) -> Result<View> {
-    let what = pausable(visit)?;
-    unpause(&visit.app, &what, &visit.actor()).await?;
+pub(super) async fn resume(request: &ConsoleRequest) -> Result<View> {
+    let what = pausable(request)?;
+    unpause(&request.app, &what, &request.actor()).await?;
     View::at(&path_of(&what.partner))
 }
 
-pub(super) async fn probe(visit: &ConsoleRequest) -> Result<View> {
-    let what = pausable(visit)?;
-    reprobe(&visit.app, &what, &visit.actor()).await?;
+pub(super) async fn probe(request: &ConsoleRequest) -> Result<View> {
+    let what = pausable(request)?;
+    reprobe(&request.app, &what, &request.actor()).await?;
     View::at(&path_of(&what.partner))
 }
 
-fn pausable(visit: &ConsoleRequest) -> Result<Pausable> {
+fn pausable(request: &ConsoleRequest) -> Result<Pausable> {
     let unknown = || Failure::bad_attribute("productType", "must be a product type");
-    let product_type = visit.field("productType");
+    let product_type = request.field("productType");
     let product_type = product_type.map(|it| ProductType::from_wire(it).ok_or_else(unknown)).transpose()?;
-    Ok(Pausable { partner: visit.params.get("partner").unwrap_or_default().to_owned(), product_type })
+    Ok(Pausable { partner: request.params.get("partner").unwrap_or_default().to_owned(), product_type })
 }
 
 fn path_of(key: &str) -> String {

@@ -19,10 +19,10 @@ struct PartnerRow {
     fields: Value,
 }
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
-    let wanted = visit.query_value("q").map(str::to_owned);
+pub(super) async fn show(request: &ConsoleRequest) -> Result<View> {
+    let wanted = request.query_value("q").map(str::to_owned);
     let looked_for = wanted.as_deref().unwrap_or_default().to_lowercase();
-    let all = visit.reading(rows).await?;
+    let all = request.reading(rows).await?;
     let mut states: BTreeMap<Pill, usize> = BTreeMap::new();
     for state in all.iter().flat_map(|row| row.states.iter()) {
         *states.entry(state.clone()).or_default() += 1;
@@ -31,7 +31,7 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let found = all.into_iter().filter(|row| row.words.contains(&looked_for));
     let rows: Vec<Value> = found.map(|row| row.fields).collect();
     let states: Vec<_> = states.into_iter().collect();
-    visit.view(PAGE, fields! { wanted, partners, states, asks_shown => ASKS_SHOWN, rows })
+    request.view(PAGE, fields! { wanted, partners, states, asks_shown => ASKS_SHOWN, rows })
 }
 
 fn rows(app: &AdminState) -> Vec<PartnerRow> {

@@ -17,50 +17,50 @@ const PAGE: ConsolePage = ConsolePage::new(Section::Persons, "persons.html");
 /// The receipt of an erasure, without personal data. It is not stored; the audit has its number.
 const RECEIPT: ConsolePage = ConsolePage::new(Section::Persons, "receipt.html");
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
-    page(visit, Ok(None)).await
+pub(super) async fn show(request: &ConsoleRequest) -> Result<View> {
+    page(request, Ok(None)).await
 }
 
-pub(super) async fn find(visit: &ConsoleRequest) -> Result<View> {
-    page(visit, asked(visit, typed).map(|_| None)).await
+pub(super) async fn find(request: &ConsoleRequest) -> Result<View> {
+    page(request, asked(request, typed).map(|_| None)).await
 }
 
-pub(super) async fn export(visit: &ConsoleRequest) -> Result<View> {
-    match exported(visit).await {
+pub(super) async fn export(request: &ConsoleRequest) -> Result<View> {
+    match exported(request).await {
         Ok(file) => Ok(file.into()),
-        Err(failure) => page(visit, Err(failure)).await,
+        Err(failure) => page(request, Err(failure)).await,
     }
 }
 
-pub(super) async fn erase(visit: &ConsoleRequest) -> Result<View> {
-    match erase_confirmed(visit).await {
-        Ok(receipt) => Ok(visit.view(RECEIPT, receipt)?.titled("Receipt of an erasure")),
-        Err(failure) => page(visit, Err(failure)).await,
+pub(super) async fn erase(request: &ConsoleRequest) -> Result<View> {
+    match erase_confirmed(request).await {
+        Ok(receipt) => Ok(request.view(RECEIPT, receipt)?.titled("Receipt of an erasure")),
+        Err(failure) => page(request, Err(failure)).await,
     }
 }
 
-pub(super) async fn suppress(visit: &ConsoleRequest) -> Result<View> {
+pub(super) async fn suppress(request: &ConsoleRequest) -> Result<View> {
     let done = async || {
-        persons::opt_out(&visit.app, asked(visit, typed)?.wish(visit)?).await?;
+        persons::opt_out(&request.app, asked(request, typed)?.wish(request)?).await?;
         Ok(Some("From now on, no partner is asked about leads submitted with this contact.".to_owned()))
     };
-    page(visit, done().await).await
+    page(request, done().await).await
 }
 
-pub(super) async fn unsuppress(visit: &ConsoleRequest) -> Result<View> {
+pub(super) async fn unsuppress(request: &ConsoleRequest) -> Result<View> {
     let done = async || {
-        let was_on = persons::opt_in(&visit.app, asked(visit, typed_before)?.wish(visit)?).await?;
+        let was_on = persons::opt_in(&request.app, asked(request, typed_before)?.wish(request)?).await?;
         let done = match was_on {
             true => "Partners may be asked about them again.",
             false => "They were not on the opt-out list.",
         };
         Ok(Some(done.to_owned()))
     };
-    page(visit, done().await).await
+    page(request, done().await).await
 }
 
-async fn exported(visit: &ConsoleRequest) -> Result<Reply> {
-    let all = persons::collect(&visit.app, asked(visit, typed)?.wish(visit)?).await?;
+async fn exported(request: &ConsoleRequest) -> Result<Reply> {
+    let all = persons::collect(&request.app, asked(request, typed)?.wish(request)?).await?;
     let json =
         serde_json::to_vec_pretty(&all).map_err(our_fault("the export could not be written as JSON"))?;
     // The file name does not identify the person.
@@ -68,35 +68,35 @@ async fn exported(visit: &ConsoleRequest) -> Result<Reply> {
     Ok(Reply::json_bytes(json).header(CONTENT_DISPOSITION, name))
 }
 
-async fn erase_confirmed(visit: &ConsoleRequest) -> Result<Value> {
-    let wish = asked(visit, typed)?.wish(visit)?;
-    if visit.field("sure") != Some("yes") {
+async fn erase_confirmed(request: &ConsoleRequest) -> Result<Value> {
+    let wish = asked(request, typed)?.wish(request)?;
+    if request.field("sure") != Some("yes") {
         return Err(Failure::bad_request("Nothing was erased: tick the box that confirms the erasure."));
     }
-    let receipt = erasing::erase_all(&visit.app, wish.clone(), visit.field("suppress").is_some()).await?;
+    let receipt = erasing::erase_all(&request.app, wish.clone(), request.field("suppress").is_some()).await?;
     let json = serde_json::to_string_pretty(&receipt).map_err(our_fault("a receipt could not be written"))?;
     let listed = receipt.opted_out.map(OptOutCounts::told);
     // Whether the submitted key is opted out, now or before.
-    Ok(fields! { receipt, json, listed, opted_out => wish.is_opted_out(&visit.app.engine) })
+    Ok(fields! { receipt, json, listed, opted_out => wish.is_opted_out(&request.app.engine) })
 }
 
-fn asked(visit: &ConsoleRequest, read: DigestReader) -> Result<PersonQuery> {
+fn asked(request: &ConsoleRequest, read: DigestReader) -> Result<PersonQuery> {
     let nobody = || Failure::bad_request("Give an e-mail address or a phone number.");
-    PersonQuery::of(visit, read)?.ok_or_else(nobody)
+    PersonQuery::of(request, read)?.ok_or_else(nobody)
 }
 
-async fn page(visit: &ConsoleRequest, came: Result<Option<String>>) -> Result<View> {
+async fn page(request: &ConsoleRequest, came: Result<Option<String>>) -> Result<View> {
     let (done, mut failure) = outcome(came);
     let (mut is_contact, mut locked, mut opted_out, mut found) = (false, None, None, None);
-    if let Ok(Some(asked)) = PersonQuery::of(visit, typed) {
-        let wish = asked.look_up(visit);
+    if let Ok(Some(asked)) = PersonQuery::of(request, typed) {
+        let wish = asked.look_up(request);
         is_contact = asked.kind != SuppressionKind::Person;
-        locked = visit.app.engine.suppressions.locked();
-        opted_out = Some(wish.is_opted_out(&visit.app.engine));
+        locked = request.app.engine.suppressions.locked();
+        opted_out = Some(wish.is_opted_out(&request.app.engine));
         // A lookup that just failed is not repeated.
         let is_gone = failure.as_ref().is_some_and(|it| it.status == StatusCode::SERVICE_UNAVAILABLE);
         if is_contact && !is_gone {
-            match found_leads(visit, &wish).await {
+            match found_leads(request, &wish).await {
                 Ok(leads) => found = Some(leads),
                 Err(unfound) => failure = failure.or(Some(unfound)),
             }
@@ -104,15 +104,15 @@ async fn page(visit: &ConsoleRequest, came: Result<Option<String>>) -> Result<Vi
     }
     // The submitted values, for the next forms.
     let typed = ["contact", "first", "last", "born", "reason"];
-    let typed = BTreeMap::from(typed.map(|name| (name, visit.field(name).unwrap_or_default())));
+    let typed = BTreeMap::from(typed.map(|name| (name, request.field(name).unwrap_or_default())));
     let trouble = failure.as_ref().map(words);
-    let view = visit.view(PAGE, fields! { typed, is_contact, found, opted_out, locked, done, trouble })?;
+    let view = request.view(PAGE, fields! { typed, is_contact, found, opted_out, locked, done, trouble })?;
     Ok(view.failed(failure.as_ref()))
 }
 
-async fn found_leads(visit: &ConsoleRequest, wish: &PersonRequest) -> Result<Value> {
-    let leads = persons::found(&visit.app, wish.clone()).await?;
-    visit.reading(move |app| listed(app, &leads)).await
+async fn found_leads(request: &ConsoleRequest, wish: &PersonRequest) -> Result<Value> {
+    let leads = persons::found(&request.app, wish.clone()).await?;
+    request.reading(move |app| listed(app, &leads)).await
 }
 
 fn words(failure: &Failure) -> String {
@@ -150,8 +150,8 @@ struct PersonQuery {
 
 impl PersonQuery {
     /// The person of the submitted form; `None` if it is empty. Fails when it identifies nobody.
-    fn of(visit: &ConsoleRequest, read: DigestReader) -> Result<Option<Self>> {
-        let field = |name| visit.field(name).map(str::trim).unwrap_or_default();
+    fn of(request: &ConsoleRequest, read: DigestReader) -> Result<Option<Self>> {
+        let field = |name| request.field(name).map(str::trim).unwrap_or_default();
         let contact = field("contact");
         let names = ["first", "last", "born"].map(field);
         let (kind, line) = match contact {
@@ -171,17 +171,17 @@ impl PersonQuery {
     }
 
     /// Fails without a reason or with a typed name in it: the audit keeps it longer than the person may want.
-    fn wish(&self, visit: &ConsoleRequest) -> Result<PersonRequest> {
-        let reason = reason_given(visit.field("reason").unwrap_or_default())?;
+    fn wish(&self, request: &ConsoleRequest) -> Result<PersonRequest> {
+        let reason = reason_given(request.field("reason").unwrap_or_default())?;
         if self.names.iter().any(|name| has_name(reason, name)) {
             return Err(names_them());
         }
-        Ok(PersonRequest { reason: Some(reason.to_owned()), ..self.look_up(visit) })
+        Ok(PersonRequest { reason: Some(reason.to_owned()), ..self.look_up(request) })
     }
 
-    fn look_up(&self, visit: &ConsoleRequest) -> PersonRequest {
+    fn look_up(&self, request: &ConsoleRequest) -> PersonRequest {
         let Self { kind, digest, .. } = *self;
-        PersonRequest { by: visit.actor(), kind, digest, reason: None, despite_damage: false }
+        PersonRequest { by: request.actor(), kind, digest, reason: None, despite_damage: false }
     }
 }
 

@@ -11,32 +11,33 @@ const LETTERS: usize = 50;
 const PAGE: ConsolePage =
     ConsolePage::new(Section::Postbacks, "postbacks.html").fresh(Duration::from_secs(10));
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
-    page(visit, None, None).await
+pub(super) async fn show(request: &ConsoleRequest) -> Result<View> {
+    page(request, None, None).await
 }
 
-pub(super) async fn test(visit: &ConsoleRequest) -> Result<View> {
-    let subscription = named(&visit.app, &visit.params)?;
-    let trial = send_test(&visit.app, &visit.actor(), &subscription).await;
-    page(visit, Some((subscription.name.clone(), trial)), None).await
+pub(super) async fn test(request: &ConsoleRequest) -> Result<View> {
+    let subscription = named(&request.app, &request.params)?;
+    let trial = send_test(&request.app, &request.actor(), &subscription).await;
+    page(request, Some((subscription.name.clone(), trial)), None).await
 }
 
-pub(super) async fn retry(visit: &ConsoleRequest) -> Result<View> {
-    let subscription = named(&visit.app, &visit.params)?;
-    let put_back = retry_dead(&visit.app, &visit.actor(), &subscription, Retry::default()).await?.put_back;
+pub(super) async fn retry(request: &ConsoleRequest) -> Result<View> {
+    let subscription = named(&request.app, &request.params)?;
+    let put_back =
+        retry_dead(&request.app, &request.actor(), &subscription, Retry::default()).await?.put_back;
     let done = format!("{} of {} sent again.", figures::counted(put_back, "event"), subscription.name);
-    page(visit, None, Some(done)).await
+    page(request, None, Some(done)).await
 }
 
 async fn page(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     tested: Option<(String, Result<Trial, String>)>,
     done: Option<String>,
 ) -> Result<View> {
-    let subscriptions = visit.app.subscriptions();
+    let subscriptions = request.app.subscriptions();
     let path = subscriptions.settings.path.display().to_string();
-    let read = visit.reading(move |app| {
-        let standings = postbacks::standings(&app.store, &subscriptions)?;
+    let read = request.reading(move |app| {
+        let standings = postbacks::statuses(&app.store, &subscriptions)?;
         let letters = subscriptions.all().iter().map(|subscription| letters(&app.store, subscription));
         Ok::<_, CommitError>((standings, letters.collect::<Result<Vec<_>, _>>()?))
     });
@@ -50,7 +51,7 @@ async fn page(
         fields! { letters, state, answer => standing.last.as_ref().map(ToString::to_string), ..standing }
     };
     let rows: Vec<_> = standings.iter().zip(letters).map(row).collect();
-    visit.view(PAGE, fields! { rows, path, tested, done })
+    request.view(PAGE, fields! { rows, path, tested, done })
 }
 
 fn letters(store: &Store, subscription: &Subscription) -> Result<Vec<Value>, CommitError> {

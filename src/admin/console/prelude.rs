@@ -1,4 +1,4 @@
-//! Imports that nearly every page needs: the visit, template fields, form options, and number formats.
+//! Imports that nearly every page needs: the request, template fields, form options, and number formats.
 
 pub(super) use std::collections::BTreeMap;
 pub(super) use std::sync::Arc;

@@ -29,32 +29,33 @@ const CHART: &str = "chart";
 const PAGE: ConsolePage = ConsolePage::new(Section::Reports, "reports.html");
 
 /// Shows the page. Faults of the query appear above the form, which keeps its values.
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
-    let counted = reports(&visit.app)?;
-    let query = asked_for(visit, &counted);
-    let form = form(&given(visit), &counted, query.as_ref().ok());
+pub(super) async fn show(request: &ConsoleRequest) -> Result<View> {
+    let counted = reports(&request.app)?;
+    let query = asked_for(request, &counted);
+    let form = form(&given(request), &counted, query.as_ref().ok());
     let made = match query {
         Ok(query) => run_query(counted, query.clone()).await?.map(|report| (query, report)),
         Err(faults) => Err(ReportFault::Query(faults)),
     };
     let (faults, shown) = match made {
-        Ok((query, report)) => (Vec::new(), Some(shown(visit, &query, &report)?)),
+        Ok((query, report)) => (Vec::new(), Some(shown(request, &query, &report)?)),
         Err(ReportFault::Query(faults)) => {
             (faults.into_iter().map(|(name, wanted)| format!("{name} {wanted}")).collect(), None)
         }
         Err(fault) => return Err(failed(fault)),
     };
-    visit.view(PAGE, fields! { form, faults, shown })
+    request.view(PAGE, fields! { form, faults, shown })
 }
 
-pub(super) async fn download(visit: &ConsoleRequest) -> Result<View> {
-    let mut pairs = visit.query.clone();
+pub(super) async fn download(request: &ConsoleRequest) -> Result<View> {
+    let mut pairs = request.query.clone();
     pairs.retain(|(name, _)| name != CHART);
-    as_csv(&made(&visit.app, &pairs).await?).map(View::from)
+    as_csv(&made(&request.app, &pairs).await?).map(View::from)
 }
 
-fn asked_for(visit: &ConsoleRequest, counted: &Reports) -> Result<ReportQuery, QueryFaults> {
-    let (drawn, mut pairs): (Vec<_>, Vec<_>) = given(visit).into_iter().partition(|(name, _)| name == CHART);
+fn asked_for(request: &ConsoleRequest, counted: &Reports) -> Result<ReportQuery, QueryFaults> {
+    let (drawn, mut pairs): (Vec<_>, Vec<_>) =
+        given(request).into_iter().partition(|(name, _)| name == CHART);
     pairs.push(("limit".to_owned(), ROWS.to_owned()));
     let unknown = drawn.into_iter().find(|(_, name)| !name.is_empty() && figure_named(name).is_none());
     let query = counted.query(&pairs);
@@ -70,8 +71,8 @@ fn figure_named(name: &str) -> Option<Figure> {
 }
 
 /// The given parameters; by default payouts by partner.
-fn given(visit: &ConsoleRequest) -> Vec<(String, String)> {
-    let mut pairs = visit.query.clone();
+fn given(request: &ConsoleRequest) -> Vec<(String, String)> {
+    let mut pairs = request.query.clone();
     if pairs.iter().all(|(name, _)| name != "by") {
         pairs.push(("by".to_owned(), "partner".to_owned()));
         if pairs.iter().all(|(name, _)| name != "sort") {
@@ -125,14 +126,14 @@ fn presets(given: &[(String, String)], query: &ReportQuery) -> Vec<(&'static str
     named.unwrap_or_default()
 }
 
-fn shown(visit: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Result<Value> {
-    let values = ValueNames::of(visit, query);
+fn shown(request: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Result<Value> {
+    let values = ValueNames::of(request, query);
     let mut named = report.clone();
     for row in &mut named.rows {
         row.by = values.named(row).into_iter().map(|(name, _)| name).collect();
     }
     let by_time = query.place(Dimension::is_time);
-    let drawn = drawn(visit, query, report);
+    let drawn = drawn(request, query, report);
     let chart = by_time.map(|place| chart(drawn, query, &named, place)).transpose()?;
     let bars = (chart.is_none() && !report.rows.is_empty()).then(|| bars(drawn, &named));
     let row = |row: &Row| {
@@ -144,11 +145,11 @@ fn shown(visit: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Result
     Ok(fields! {
         from => report.from.to_string(), to => report.to.to_string(),
         before => report.before.map(|(first, last)| format!("{first} to {last}")),
-        zone => report.zone, columns => columns(visit, query),
+        zone => report.zone, columns => columns(request, query),
         rows => report.rows.iter().map(row).collect::<Vec<_>>(),
         total => cells(&report.total, report.total_before.as_ref(), None),
         left_out => report.rows_left_out, behind => report.uncounted_from, bars, chart,
-        download => address("/console/reports/download", &given(visit)),
+        download => address("/console/reports/download", &given(request)),
     })
 }
 
@@ -160,11 +161,11 @@ struct ValueNames {
 }
 
 impl ValueNames {
-    fn of(visit: &ConsoleRequest, query: &ReportQuery) -> Self {
-        let book = visit.app.engine.book();
+    fn of(request: &ConsoleRequest, query: &ReportQuery) -> Self {
+        let book = request.app.engine.book();
         let partners =
             book.partners().into_iter().map(|one| (one.key.clone(), one.partner.name.clone())).collect();
-        let companies = Tokens::of(visit.app.store.clone()).companies().into_iter();
+        let companies = Tokens::of(request.app.store.clone()).companies().into_iter();
         let companies = companies.map(|one| (one.name, one.uuid)).collect();
         Self { by: query.by.clone(), partners, companies }
     }
@@ -206,13 +207,13 @@ impl ValueNames {
     }
 }
 
-fn columns(visit: &ConsoleRequest, query: &ReportQuery) -> Vec<Value> {
+fn columns(request: &ConsoleRequest, query: &ReportQuery) -> Vec<Value> {
     let link = |name: &str, by: OrderBy| {
         let SortOrder { by: sorted, descending } = query.order;
         let is_sorted = sorted == by;
         // Figures sort descending first; another click reverses the order.
         let turned = if is_sorted { !descending } else { !matches!(by, OrderBy::Dimension(_)) };
-        let mut pairs = given(visit);
+        let mut pairs = given(request);
         pairs.retain(|(known, _)| known != "sort");
         pairs.push(("sort".to_owned(), format!("{}{name}", if turned { "-" } else { "" })));
         let sorted = is_sorted.then_some(if descending { "descending" } else { "ascending" });
@@ -279,8 +280,8 @@ fn writing(figure: Figure) -> fn(f64) -> String {
 }
 
 /// The drawn figure: the chosen one; else the sort figure; else payouts, or leads if there are none.
-fn drawn(visit: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Figure {
-    let chosen = visit.query.iter().rev().find(|(name, _)| name == CHART);
+fn drawn(request: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Figure {
+    let chosen = request.query.iter().rev().find(|(name, _)| name == CHART);
     let usual = match query.order.by {
         OrderBy::Figure(figure) | OrderBy::Change(figure) => figure,
         OrderBy::Dimension(_) if report.total.get(Figure::Payouts).is_some_and(|sum| sum != 0.0) => {

@@ -6,11 +6,11 @@ use tracing::info;
 
 use super::super::audit::{Note, operator};
 use super::super::{password_hash, users};
+use super::console_request::audited;
 use super::enter::COOKIE_NAME;
 use super::links::{HOME, SIGN_IN, link_of};
 use super::prelude::*;
 use super::session::{ConsolePrincipal, LINK_LIFE, NotSignedIn, Proof, Session};
-use super::visit::audited;
 use offerd_base::telemetry::logging::AUDIT;
 use offerd_base::telemetry::metrics::CONSOLE_SIGN_INS_REFUSED;
 
@@ -19,43 +19,43 @@ const ACCOUNT: &str = "/console/account";
 type SignInResult = Result<(String, Arc<Session>), NotSignedIn>;
 
 /// The sign-in page; a link's code is already in its form.
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
-    form(visit, StatusCode::OK, None)
+pub(super) async fn show(request: &ConsoleRequest) -> Result<View> {
+    form(request, StatusCode::OK, None)
 }
 
-pub(super) async fn sign_in(visit: &ConsoleRequest) -> Result<View> {
-    match begun(visit).await? {
+pub(super) async fn sign_in(request: &ConsoleRequest) -> Result<View> {
+    match begun(request).await? {
         Ok((cookie, session)) => {
             let ConsolePrincipal { who, role, .. } = &session.person;
-            let actor = AuditActor { who: audited(who), role: Some(*role), from: visit.from() };
-            visit.app.note_if_can(&actor, note!("console.sign_in", "signed in to the console")).await;
-            let next = visit.field("next").filter(|next| is_within(next));
+            let actor = AuditActor { who: audited(who), role: Some(*role), from: request.from() };
+            request.app.note_if_can(&actor, note!("console.sign_in", "signed in to the console")).await;
+            let next = request.field("next").filter(|next| is_within(next));
             // An invited user sets a password first.
             let next = if session.invited { ACCOUNT } else { next.unwrap_or(HOME) };
-            signed_in(visit, &cookie, next)
+            signed_in(request, &cookie, next)
         }
-        Err(refused) => refuse(visit, refused).await,
+        Err(refused) => refuse(request, refused).await,
     }
 }
 
-async fn begun(visit: &ConsoleRequest) -> Result<SignInResult> {
-    let sessions = &visit.app.console.sessions;
-    let typed = visit.field("password").unwrap_or_default();
-    match (visit.field("code"), visit.field("name").map(str::trim)) {
+async fn begun(request: &ConsoleRequest) -> Result<SignInResult> {
+    let sessions = &request.app.console.sessions;
+    let typed = request.field("password").unwrap_or_default();
+    match (request.field("code"), request.field("name").map(str::trim)) {
         (Some(code), _) => Ok(sessions.sign_in(&Proof::Code(code))),
         (None, None) => Ok(sessions.sign_in(&Proof::Typed(typed))),
-        (None, Some(name)) => of_user(visit, name, typed).await,
+        (None, Some(name)) => of_user(request, name, typed).await,
     }
 }
 
 /// Starts a session with a user name and password. A failure takes as long for an unknown user.
-async fn of_user(visit: &ConsoleRequest, name: &str, password: &str) -> Result<SignInResult> {
-    let sessions = &visit.app.console.sessions;
+async fn of_user(request: &ConsoleRequest, name: &str, password: &str) -> Result<SignInResult> {
+    let sessions = &request.app.console.sessions;
     let attempt = match sessions.attempts.begin(name) {
         Ok(attempt) => attempt,
         Err(too_many) => return Ok(Err(too_many)),
     };
-    let found = users::find(&visit.app, name)?;
+    let found = users::find(&request.app, name)?;
     let hash = found.as_ref().and_then(|user| user.password.clone());
     let is_right = password_hash::fits(hash, password).await?;
     let Some(user) = found.filter(|user| is_right && !user.disabled) else {
@@ -64,19 +64,19 @@ async fn of_user(visit: &ConsoleRequest, name: &str, password: &str) -> Result<S
     sessions.attempts.succeeded(attempt);
     let begun = sessions.begin(ConsolePrincipal::of(&user), false);
     // A concurrent change of the user has either ended this session, or is detected here.
-    if users::find(&visit.app, name)?.as_ref() != Some(&user) {
+    if users::find(&request.app, name)?.as_ref() != Some(&user) {
         sessions.sign_out(&begun.1);
         return Ok(Err(NotSignedIn::Wrong));
     }
     Ok(Ok(begun))
 }
 
-pub(super) fn signed_in(visit: &ConsoleRequest, cookie: &str, next: &str) -> Result<View> {
-    let seconds = visit.app.console.sessions.rules.at_start.session_life.as_secs();
-    Ok(see(next)?.header(SET_COOKIE, cookie_of(cookie, seconds, visit.is_secure())?).into())
+pub(super) fn signed_in(request: &ConsoleRequest, cookie: &str, next: &str) -> Result<View> {
+    let seconds = request.app.console.sessions.rules.at_start.session_life.as_secs();
+    Ok(see(next)?.header(SET_COOKIE, cookie_of(cookie, seconds, request.is_secure())?).into())
 }
 
-async fn refuse(visit: &ConsoleRequest, refused: NotSignedIn) -> Result<View> {
+async fn refuse(request: &ConsoleRequest, refused: NotSignedIn) -> Result<View> {
     counter!(CONSOLE_SIGN_INS_REFUSED, "reason" => refused.reason()).increment(1);
     let (status, trouble) = match refused {
         NotSignedIn::Wrong => (
@@ -90,23 +90,29 @@ async fn refuse(visit: &ConsoleRequest, refused: NotSignedIn) -> Result<View> {
     // Attempts beyond the limit are only counted, so that guessing cannot fill the log.
     if refused == NotSignedIn::Wrong {
         let note = note!("console.sign_in_refused");
-        visit.app.note_if_can(&visit.stranger(), tried(visit).into_iter().fold(note, Note::about)).await;
+        request
+            .app
+            .note_if_can(&request.stranger(), tried(request).into_iter().fold(note, Note::about))
+            .await;
         info!(target: AUDIT, action = "console.sign_in_refused", "sign-in to the console failed");
     }
-    form(visit, status, Some(trouble))
+    form(request, status, Some(trouble))
 }
 
 /// The tried name, if it is a user's; another text may be a misplaced password.
-fn tried(visit: &ConsoleRequest) -> Option<String> {
-    Some(format!("as {}", users::find(&visit.app, visit.field("name")?.trim()).ok()??.name))
+fn tried(request: &ConsoleRequest) -> Option<String> {
+    Some(format!("as {}", users::find(&request.app, request.field("name")?.trim()).ok()??.name))
 }
 
-pub(super) async fn sign_out(visit: &ConsoleRequest) -> Result<View> {
-    if let Some(session) = visit.session() {
-        visit.app.console.sessions.sign_out(session);
-        visit.app.note_if_can(&visit.actor(), note!("console.sign_out", "signed out of the console")).await;
+pub(super) async fn sign_out(request: &ConsoleRequest) -> Result<View> {
+    if let Some(session) = request.session() {
+        request.app.console.sessions.sign_out(session);
+        request
+            .app
+            .note_if_can(&request.actor(), note!("console.sign_out", "signed out of the console"))
+            .await;
     }
-    Ok(see(SIGN_IN)?.header(SET_COOKIE, cookie_of("", 0, visit.is_secure())?).into())
+    Ok(see(SIGN_IN)?.header(SET_COOKIE, cookie_of("", 0, request.is_secure())?).into())
 }
 
 pub(super) async fn link(context: Context) -> Result<Reply> {
@@ -118,16 +124,16 @@ pub(super) async fn link(context: Context) -> Result<Reply> {
     Reply::json(&link)
 }
 
-fn form(visit: &ConsoleRequest, status: StatusCode, trouble: Option<&str>) -> Result<View> {
-    let next = visit.query_value("next").or_else(|| visit.field("next")).filter(|next| is_within(next));
+fn form(request: &ConsoleRequest, status: StatusCode, trouble: Option<&str>) -> Result<View> {
+    let next = request.query_value("next").or_else(|| request.field("next")).filter(|next| is_within(next));
     let fields = fields! {
-        code => visit.query_value("code"), name => visit.field("name"), next,
-        users => Users::of(visit.app.store.clone()).are_any().unwrap_or(true),
-        typed => visit.app.console.sessions.takes_typed(),
-        required => visit.app.console.sessions.rules.required,
+        code => request.query_value("code"), name => request.field("name"), next,
+        users => Users::of(request.app.store.clone()).are_any().unwrap_or(true),
+        typed => request.app.console.sessions.takes_typed(),
+        required => request.app.console.sessions.rules.required,
         trouble,
     };
-    visit.bare("Sign in", "sign_in.html", fields)?.with_status(status).reply(visit).map(View::from)
+    request.bare("Sign in", "sign_in.html", fields)?.with_status(status).reply(request).map(View::from)
 }
 
 fn is_within(path: &str) -> bool {

@@ -23,19 +23,19 @@ const TOKENS_SHOWN: usize = 200;
 
 const PAGE: ConsolePage = ConsolePage::new(Section::System, "system.html").fresh(history::EVERY);
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
-    visit.view(PAGE, visit.reading(|app| page(app, None)).await??)
+pub(super) async fn show(request: &ConsoleRequest) -> Result<View> {
+    request.view(PAGE, request.reading(|app| page(app, None)).await??)
 }
 
-pub(super) async fn reload(visit: &ConsoleRequest) -> Result<View> {
-    let outcome = reload_files(&visit.app, &visit.actor()).await?;
-    visit.view(PAGE, visit.reading(move |app| page(app, Some(told(&outcome)))).await??)
+pub(super) async fn reload(request: &ConsoleRequest) -> Result<View> {
+    let outcome = reload_files(&request.app, &request.actor()).await?;
+    request.view(PAGE, request.reading(move |app| page(app, Some(told(&outcome)))).await??)
 }
 
-pub(super) async fn check(visit: &ConsoleRequest) -> Result<View> {
-    if visit.app.last_store_check.check_begins() {
-        visit.app.note_if_can(&visit.actor(), note!("store.check", "check of the store asked for")).await;
-        let app = Arc::clone(&visit.app);
+pub(super) async fn check(request: &ConsoleRequest) -> Result<View> {
+    if request.app.last_store_check.check_begins() {
+        request.app.note_if_can(&request.actor(), note!("store.check", "check of the store asked for")).await;
+        let app = Arc::clone(&request.app);
         // Not awaited: it reads the whole store.
         drop(tokio::task::spawn_blocking(move || {
             let report = StoreReport::of(&app.engine.records.store).map_err(|error| {
@@ -89,7 +89,7 @@ fn setting((key, value, source): &(String, String, String)) -> Value {
 }
 
 fn tokens(app: &AdminState) -> Result<(Vec<ListedToken>, usize)> {
-    let mut listed = app.key_ring.list().map_err(unread)?;
+    let mut listed = app.tokens.list().map_err(unread)?;
     let all = listed.len();
     listed.sort_by_key(|token| std::cmp::Reverse(token.created_at));
     listed.truncate(TOKENS_SHOWN);

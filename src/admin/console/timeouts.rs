@@ -12,20 +12,20 @@ const TIMES: [(&str, &str, Duration); 3] = [
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Partners, "timeouts.html");
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
-    let key = visit.params.get("partner").unwrap_or_default().to_owned();
-    let book = visit.app.engine.book();
+pub(super) async fn show(request: &ConsoleRequest) -> Result<View> {
+    let key = request.params.get("partner").unwrap_or_default().to_owned();
+    let book = request.app.engine.book();
     let seat = book.seats().iter().find(|seat| seat.identity.key == key);
     let seat = seat.ok_or_else(|| Failure::unknown("There is no such partner"))?;
     let name = seat.identity.partner.name.clone();
-    let wanted = visit.query_value("time");
+    let wanted = request.query_value("time");
     let chosen = TIMES.into_iter().find(|(time, ..)| wanted == Some(time)).unwrap_or(TIMES[1]);
 
     // It reads all tables of that time.
-    let permit = Arc::clone(&visit.app.console.scans).try_acquire_owned();
+    let permit = Arc::clone(&request.app.console.scans).try_acquire_owned();
     let permit = permit.map_err(|_| Failure::overloaded(5))?;
     let (of, (chosen, words, back)) = (key.clone(), chosen);
-    let seats = visit.reading(move |app| {
+    let seats = request.reading(move |app| {
         let seats = seats(&app.engine, &of, back);
         drop(permit);
         seats
@@ -33,7 +33,7 @@ pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
     let seats = seats.await?.map_err(unread)?;
     let times = choices(TIMES.map(|(time, words, _)| (time, words)), Some(chosen));
     let title = format!("Timeouts of {name}");
-    Ok(visit.view(PAGE, fields! { key, name, times, back => words, seats })?.titled(title))
+    Ok(request.view(PAGE, fields! { key, name, times, back => words, seats })?.titled(title))
 }
 
 fn seats(engine: &MatchingEngine, partner: &str, back: Duration) -> Result<Vec<Value>, ReadError> {

@@ -11,10 +11,10 @@ use minijinja::context;
 use minijinja::value::Value;
 
 use super::super::command::Result;
+pub(super) use super::console_request::ConsoleRequest;
 use super::history;
 pub(super) use super::templates::fields;
 use super::templates::render;
-pub(super) use super::visit::ConsoleRequest;
 use offerd_web::{Failure, Reply, our_fault};
 
 /// Heartbeat interval of an open page stream.
@@ -92,28 +92,29 @@ impl View {
         see(path).map(Self::from)
     }
 
-    pub(super) fn reply(self, visit: &ConsoleRequest) -> Result<Reply> {
+    pub(super) fn reply(self, request: &ConsoleRequest) -> Result<Reply> {
         let Self { title, section, status, fresh, main, instead } = self;
         if let Some(reply) = instead {
             return Ok(reply);
         }
-        let is_shared = visit.app.settings().store.database().is_some();
+        let is_shared = request.app.settings().store.database().is_some();
         let is_seen = |seen: Section| {
-            visit.app.console.least_role(seen.path()) <= visit.role() && (is_shared || seen != Section::Nodes)
+            request.app.console.least_role(seen.path()) <= request.role()
+                && (is_shared || seen != Section::Nodes)
         };
         let fields = context! {
             title,
-            sections => visit.role().map(|_| Section::entries(section, is_seen)),
+            sections => request.role().map(|_| Section::entries(section, is_seen)),
             main => Value::from_safe_string(main),
             // Failure and sign-in pages are not kept open.
             beat => section.map(|_| BEAT.as_secs()),
             live => fresh.is_some(),
-            standing => Value::from_safe_string(visit.standing()?),
-            who => visit.signed_in(), user => visit.user(), signs_out => visit.session().is_some(),
+            standing => Value::from_safe_string(request.standing()?),
+            who => request.signed_in(), user => request.user(), signs_out => request.session().is_some(),
             // Shown on every page, as the only notice of it.
-            unguarded => visit.is_unguarded(),
-            key_fault => visit.role().and_then(|_| visit.app.health.key_fault()),
-            csrf => visit.csrf(), version => env!("CARGO_PKG_VERSION"),
+            unguarded => request.is_unguarded(),
+            key_fault => request.role().and_then(|_| request.app.readiness.key_fault()),
+            csrf => request.csrf(), version => env!("CARGO_PKG_VERSION"),
         };
         Ok(sealed(Reply::bytes("text/html; charset=utf-8", render("layout.html", &fields)?).status(status)))
     }

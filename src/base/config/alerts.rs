@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::rules::CrossKeyChecks;
+use super::cross_key_checks::CrossKeyChecks;
 use super::values::{
     CENTURY, CheckedValue, DAY, HOUR, MILLISECOND, OneOrMany, SECOND, ZERO, file, given, texts, url,
 };

@@ -27,7 +27,7 @@ const MISSPELT: usize = 2;
 
 pub(super) struct Layers {
     pub(super) merged: toml::Table,
-    pub(super) places: KeySources,
+    pub(super) sources: KeySources,
     /// Variables that name no setting; they have no effect.
     pub(super) misnamed: Vec<Fault>,
 }
@@ -46,7 +46,7 @@ pub(super) struct KeySources {
 /// Prints nothing: only the settings may show values.
 impl fmt::Debug for KeySources {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Places").finish_non_exhaustive()
+        formatter.debug_struct("KeySources").finish_non_exhaustive()
     }
 }
 
@@ -72,12 +72,12 @@ impl Layers {
         }
         let too_long = |(name, text): (&String, &String)| Some(key_of(name)?).filter(|_| is_too_long(text));
         let too_long = ours.iter().filter_map(too_long).collect();
-        let mut places = KeySources { defaults, file: source, variables, blamed: HashMap::new(), too_long };
-        let mut misnamed = places.misnamed(ours.keys());
+        let mut sources = KeySources { defaults, file: source, variables, blamed: HashMap::new(), too_long };
+        let mut misnamed = sources.misnamed(ours.keys());
         let is_misnamed =
             |name: &str| misnamed.iter().any(|fault| fault.file.as_deref() == Some(Path::new(name)));
         ours.retain(|name, _| name.starts_with(PREFIX) && !is_misnamed(name));
-        places.variables.retain(|_, name| ours.contains_key(name));
+        sources.variables.retain(|_, name| ours.contains_key(name));
         misnamed.append(&mut twice);
 
         let mut builder = Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Toml));
@@ -90,14 +90,14 @@ impl Layers {
             .build()
             .and_then(Config::try_deserialize::<toml::Table>)
             .map_err(|error| vec![Fault::new(None, "", format!("the settings do not merge: {error}"))])?;
-        Ok(Self { merged, places, misnamed })
+        Ok(Self { merged, sources, misnamed })
     }
 
     /// Converts variables to the types of their settings. A refused text becomes the number or boolean it
     /// spells, unless the setting wants a text. `refused` returns the refused keys of a table.
     pub(super) fn typed(mut self, refused: impl Fn(&toml::Table) -> Vec<String>) -> Self {
         let mut figures: HashMap<String, (toml::Value, toml::Value)> = HashMap::new();
-        for key in self.places.variables.keys() {
+        for key in self.sources.variables.keys() {
             if let Some(text) = value_at(&mut self.merged, key).cloned()
                 && let Some(figure) = text.as_str().and_then(figure)
             {
@@ -107,7 +107,7 @@ impl Layers {
         if figures.is_empty() {
             return self;
         }
-        let mut defaults = self.places.defaults.table().clone();
+        let mut defaults = self.sources.defaults.table().clone();
         for key in refused(&self.merged) {
             self.put(&key, figures.get(&key).map(|(_, figure)| figure));
         }

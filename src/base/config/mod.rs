@@ -6,11 +6,11 @@
 
 mod alerts;
 mod colour;
+mod cross_key_checks;
 mod layers;
 mod origin;
 mod ranking;
 mod reload;
-mod rules;
 mod sections;
 mod settings;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::rules::CrossKeyChecks;
+use super::cross_key_checks::CrossKeyChecks;
 use super::values::{CENTURY, CheckedValue, DAY, SECOND, ZERO, given};
 use crate::declaration::{HumanDuration, count, figure, outside, quoted, span};
 use crate::table;

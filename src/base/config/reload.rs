@@ -69,7 +69,7 @@ impl Settings {
         let rows = self.origin.described.iter().zip(&later.origin.described);
         let described = rows.map(|(old, new)| if waits(&old.0) { old } else { new }).cloned().collect();
 
-        let origin = Origin { described, table, places: later.origin.places.clone() };
+        let origin = Origin { described, table, sources: later.origin.sources.clone() };
         match Self::read(origin, &toml::Table::new()) {
             (Some(settings), found) if found.is_empty() => Ok((settings, diff)),
             (_, found) => Err(found.into_iter().map(|(key, message)| unfit(key, &message)).collect()),

@@ -553,7 +553,7 @@ impl StoreSettings {
     }
 
     /// The setting that locates the records, with its value, for messages; without a password.
-    pub fn place(&self) -> String {
+    pub fn location(&self) -> String {
         match self.database() {
             Some(database) => format!("`store.postgres.url` ({})", web_address::shown_whole(&database.url)),
             None => {

@@ -76,7 +76,7 @@ table! {
 pub(super) struct Origin {
     pub(super) described: Vec<DescribedSetting>,
     pub(super) table: toml::Table,
-    pub(super) places: Arc<KeySources>,
+    pub(super) sources: Arc<KeySources>,
 }
 
 impl Settings {
@@ -127,12 +127,12 @@ impl Settings {
             Err(faults) => return (None, faults),
         };
         let described = describe(&layers);
-        let Layers { merged, places, misnamed } = layers;
-        let places = Arc::new(places);
-        let origin = Origin { described, table: merged, places: Arc::clone(&places) };
-        let (settings, found) = Self::read(origin, places.defaults.table());
-        let places = settings.as_ref().map_or(places, |settings| Arc::clone(&settings.origin.places));
-        let found = found.into_iter().map(|(key, message)| places.fault(&key, message));
+        let Layers { merged, sources, misnamed } = layers;
+        let sources = Arc::new(sources);
+        let origin = Origin { described, table: merged, sources: Arc::clone(&sources) };
+        let (settings, found) = Self::read(origin, sources.defaults.table());
+        let sources = settings.as_ref().map_or(sources, |settings| Arc::clone(&settings.origin.sources));
+        let found = found.into_iter().map(|(key, message)| sources.fault(&key, message));
         let mut faults: Vec<Fault> = misnamed.into_iter().chain(found).collect();
         faults.sort_by(|one, two| (&one.file, one.line).cmp(&(&two.file, two.line)));
         (settings, faults)
@@ -148,7 +148,7 @@ impl Settings {
 
     /// A fault of a setting that is found later, at the place where the key was last set.
     pub fn fault(&self, key: &str, message: String) -> Fault {
-        self.origin.places.fault(key, message)
+        self.origin.sources.fault(key, message)
     }
 
     /// Every setting in force: key, value and source.
@@ -174,7 +174,7 @@ fn describe(layers: &Layers) -> Vec<DescribedSetting> {
     let keys = layers.merged.iter().filter_map(|(section, keys)| keys.as_table().map(|keys| (section, keys)));
     let row = |section: &str, key: &str, value: &toml::Value| {
         let key = format!("{section}.{key}");
-        let source = layers.places.source_of(&key);
+        let source = layers.sources.source_of(&key);
         let shown = if key == DATABASE { web_address::shown_whole } else { web_address::shown };
         (key, web_address::without_passwords(value, shown).to_string(), source)
     };

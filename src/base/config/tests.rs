@@ -326,7 +326,7 @@ fn a_database_needs_an_address_and_its_password_is_shown_nowhere() {
     let url = "postgres://offerd:secret@db.example/offerd?password=secret";
     let settings = of(&format!("[store]\nengine = 'postgres'\n[store.postgres]\nurl = '{url}'\n"));
     assert_eq!(settings.store.database().unwrap().url, url);
-    assert_eq!(settings.store.place(), "`store.postgres.url` (postgres://***@db.example/offerd?***)");
+    assert_eq!(settings.store.location(), "`store.postgres.url` (postgres://***@db.example/offerd?***)");
     assert!(!format!("{:?}{:?}", settings.store, settings.describe()).contains("secret"));
 }
 

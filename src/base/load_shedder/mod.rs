@@ -1,14 +1,14 @@
 //! The load shedder decides how much new work is in flight, which requests wait and which are refused. `web`
-//! asks it before reading a request; `matching` returns the permit when the lead's commit is acknowledged.
+//! asks it before it reads the body; `matching` returns the permit when the lead's commit is acknowledged.
 //!
 //! New work is in flight from its admission until its writes are acknowledged, but not while it waits for
 //! partners or the rest of a request body. LEDBAT++ derives the limit from the queueing time (`limit`). In
 //! front of it is a queue, bounded in length and time, that serves companies in turn (`queue`). When the
 //! queue is full, a request is refused at once. Requests that only read bypass the shedder.
 
+mod admission_state;
 mod limit;
 mod queue;
-mod shedder;
 #[cfg(test)]
 mod tests;
 
@@ -21,8 +21,8 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 use uuid::Uuid;
 
+use self::admission_state::AdmissionState;
 use self::queue::Waiter;
-use self::shedder::Shedder;
 use crate::telemetry::metrics::{
     NEW_WORK_IN_FLIGHT, NEW_WORK_LIMIT, NEW_WORK_QUEUEING, NEW_WORK_WAIT_SECONDS, NEW_WORK_WAITING,
 };
@@ -53,12 +53,12 @@ pub enum Shed {
 
 /// Admits new work. Cheap to clone.
 #[derive(Clone)]
-pub struct LoadShedder(Arc<ShedderInner>);
+pub struct LoadShedder(Arc<Shedder>);
 
-struct ShedderInner {
+struct Shedder {
     rules: ShedderRules,
     begun: Instant,
-    shedder: Mutex<Shedder<oneshot::Sender<Permit>>>,
+    shedder: Mutex<AdmissionState<oneshot::Sender<Permit>>>,
     disk_wait: Box<dyn Fn() -> Option<Duration> + Send + Sync>,
     figures: ShedderMetrics,
 }
@@ -76,27 +76,30 @@ struct ShedderMetrics {
 pub struct Permit(Option<HeldPermit>);
 
 struct HeldPermit {
-    by: Arc<ShedderInner>,
+    by: Arc<Shedder>,
     window: u64,
     begun: Instant,
     paused: bool,
 }
 
 struct QueuePlace<'a> {
-    inner: &'a ShedderInner,
+    inner: &'a Shedder,
     waiter: Waiter,
 }
 
 impl LoadShedder {
-    /// A load shedder. Time spent on the disk is not queueing: `on_disk` returns how long a commit may just
+    /// A load shedder. Time spent on the disk is not queueing: `disk_wait` returns how long a commit may just
     /// have waited for it, or `None` while the disk does not answer. In that case requests are admitted
     /// without waiting, and refused further on by the code that knows the reason.
-    pub fn new(rules: ShedderRules, on_disk: impl Fn() -> Option<Duration> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(ShedderInner {
+    pub fn new(
+        rules: ShedderRules,
+        disk_wait: impl Fn() -> Option<Duration> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(Shedder {
             rules,
             begun: Instant::now(),
-            shedder: Mutex::new(Shedder::new(rules)),
-            disk_wait: Box::new(on_disk),
+            shedder: Mutex::new(AdmissionState::new(rules)),
+            disk_wait: Box::new(disk_wait),
             figures: ShedderMetrics {
                 limit: gauge!(NEW_WORK_LIMIT),
                 in_flight: gauge!(NEW_WORK_IN_FLIGHT),
@@ -148,15 +151,15 @@ impl LoadShedder {
     }
 }
 
-impl ShedderInner {
-    fn show(&self, shedder: &Shedder<oneshot::Sender<Permit>>) {
+impl Shedder {
+    fn show(&self, shedder: &AdmissionState<oneshot::Sender<Permit>>) {
         self.figures.limit.set(shedder.limit() as f64);
         self.figures.in_flight.set(shedder.in_flight as f64);
         self.figures.waiting.set(shedder.waiting() as f64);
         self.figures.queueing.set(shedder.queueing().as_secs_f64());
     }
 
-    fn change(self: &Arc<Self>, change: impl FnOnce(&mut Shedder<oneshot::Sender<Permit>>)) {
+    fn change(self: &Arc<Self>, change: impl FnOnce(&mut AdmissionState<oneshot::Sender<Permit>>)) {
         let mut shedder = self.shedder.lock();
         change(&mut shedder);
         let let_in: Vec<_> = std::iter::from_fn(|| shedder.next(self.begun.elapsed())).collect();
@@ -179,7 +182,7 @@ impl Drop for QueuePlace<'_> {
 }
 
 impl Permit {
-    fn new(by: &Arc<ShedderInner>, window: u64) -> Self {
+    fn new(by: &Arc<Shedder>, window: u64) -> Self {
         Self(Some(HeldPermit { by: Arc::clone(by), window, begun: Instant::now(), paused: false }))
     }
 
@@ -198,7 +201,7 @@ impl Permit {
     pub fn pause(&mut self) {
         if let Some(held) = self.0.as_mut().filter(|held| !held.paused) {
             held.paused = true;
-            held.by.change(Shedder::leave_off);
+            held.by.change(AdmissionState::leave_off);
         }
     }
 
@@ -215,7 +218,7 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         if let Some(HeldPermit { by, paused: false, .. }) = self.0.take() {
-            by.change(Shedder::leave_off);
+            by.change(AdmissionState::leave_off);
         }
     }
 }

@@ -97,7 +97,7 @@ fn the_limit_grows_only_while_as_much_is_in_flight_as_may_be() {
         queue: 9,
         queue_wait: Duration::from_secs(1),
     };
-    let mut shedder = Shedder::<()>::new(rules);
+    let mut shedder = AdmissionState::<()>::new(rules);
     for _ in 0..FIRST {
         let entry = shedder.enter().unwrap();
         shedder.acknowledged(entry, Duration::ZERO);

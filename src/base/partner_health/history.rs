@@ -42,8 +42,10 @@ pub enum EndingKind {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct EndingCounts {
     ends: [f64; 4],
-    pub(super) logs: f64,
-    pub(super) squares: f64,
+    /// Of the answer times in seconds, natural logarithms.
+    pub(super) sum_of_logs: f64,
+    /// Of these logarithms.
+    pub(super) sum_of_squares: f64,
 }
 
 /// How the asks of one seat have ended.
@@ -152,14 +154,14 @@ impl EndingCounts {
         if let EndingKind::Offered | EndingKind::Declined = ending {
             // A zero duration has no logarithm.
             let log = elapsed.as_secs_f64().max(1e-6).ln();
-            self.logs += log;
-            self.squares += log * log;
+            self.sum_of_logs += log;
+            self.sum_of_squares += log * log;
         }
     }
 
     fn add(&mut self, other: &Self, weight: f64) {
         self.ends.iter_mut().zip(other.ends).for_each(|(ends, more)| *ends += more * weight);
-        self.logs += other.logs * weight;
-        self.squares += other.squares * weight;
+        self.sum_of_logs += other.sum_of_logs * weight;
+        self.sum_of_squares += other.sum_of_squares * weight;
     }
 }

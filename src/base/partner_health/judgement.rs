@@ -169,8 +169,8 @@ fn slower(now: &EndingCounts, usual: &EndingCounts) -> Option<(Health, String)> 
     if now.answers() < ANSWERS_NOW || usual.answers() < ANSWERS_BEFORE {
         return None;
     }
-    let (mean, before) = (now.logs / now.answers(), usual.logs / usual.answers());
-    let variance = (usual.squares / usual.answers() - before * before).max(0.0);
+    let (mean, before) = (now.sum_of_logs / now.answers(), usual.sum_of_logs / usual.answers());
+    let variance = (usual.sum_of_squares / usual.answers() - before * before).max(0.0);
     let error = (variance / now.answers()).sqrt();
     let is_slower = mean - before >= SLOWER.ln() && mean - before >= ERRORS * error;
     let told = || format!("answers typically take {}, usually {}", seconds(mean), seconds(before));

@@ -99,7 +99,7 @@ metrics! {
     Counter PREFILLS_ENDED "offerd_prefills_ended_total" ["by"] "Prefills that expired or were used up: time (limits.prefill_lifetime), reads (limits.prefill_reads).";
     Counter SUBMITS_REFUSED "offerd_submits_refused_total" ["reason": "full" | "company_full" | "lead_busy" | "store_busy" | "store_failed" | "store_stalled" | "disk_full"] = 0 "Leads refused with 503: full, company_full, lead_busy (store.changes_per_record), store_busy, store_failed, store_stalled, disk_full; merges by a publishable token after its time, with 404: merge_too_late; and merges into a lead beyond limits.bytes_per_lead, with 413: lead_too_large.";
     Counter SEATS_CUT "offerd_seats_cut_total" [] = 0 "Seats not asked because of matching.partners_per_lead.";
-    Counter SEATS_HELD_BACK "offerd_seats_held_back_total" ["partner", "product_type", "reason"] "Seats that fit a lead and were not asked: paused, dates, schedule, per_minute, per_day, per_week, per_month, budget, share, suppressed, list_missing, exclusive.";
+    Counter SEATS_DENIED "offerd_seats_held_back_total" ["partner", "product_type", "reason"] "Seats that fit a lead and were not asked: paused, dates, schedule, per_minute, per_day, per_week, per_month, budget, share, suppressed, list_missing, exclusive.";
     Gauge SUPPRESSION_ENTRIES "offerd_suppression_entries" ["list"] "Entries of a suppression list.";
     Counter CLICKS "offerd_clicks_total" ["kept"] "Clicks redirected to a partner, and whether they are stored with the lead (yes) or only counted (no): limits.clicks_kept_per_offer.";
     Counter PREVIEW_CLICKS "offerd_preview_clicks_total" ["partner", "product_type"] "Clicks on preview offers redirected to a partner; they belong to no lead.";

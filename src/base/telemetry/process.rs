@@ -49,7 +49,7 @@ mod tests {
     fn the_process_is_measured() {
         let handle = install();
         measure();
-        let text = handle.figures().text();
+        let text = handle.snapshot().text();
         let figures = MetricsSnapshot::parse(&text);
         for name in [PROCESS_CPU_SECONDS, PROCESS_RESIDENT_BYTES, PROCESS_OPEN_FILES, PROCESS_STARTED_AT] {
             assert!(figures.gauge(name).is_some_and(|value| value > 0.0), "{name}: {text}");

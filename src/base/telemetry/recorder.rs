@@ -21,17 +21,17 @@ const SIZES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.
 
 /// A recorder. Cheap to clone.
 #[derive(Clone)]
-pub struct Handle(Arc<Registry<Key, MetricStorage>>);
+pub struct MetricsRecorder(Arc<Registry<Key, MetricStorage>>);
 
-impl Default for Handle {
+impl Default for MetricsRecorder {
     fn default() -> Self {
         Self(Arc::new(Registry::new(MetricStorage)))
     }
 }
 
-impl Handle {
+impl MetricsRecorder {
     /// The current value of every metric.
-    pub fn figures(&self) -> MetricsSnapshot {
+    pub fn snapshot(&self) -> MetricsSnapshot {
         let mut figures = MetricsSnapshot::default();
         self.0.visit_counters(|key, count| figures.add(key, bits(count) as f64, None));
         self.0.visit_gauges(|key, level| figures.add(key, f64::from_bits(bits(level)), None));
@@ -41,7 +41,7 @@ impl Handle {
 }
 
 /// Ignores descriptions, since they are in [`METRICS`].
-impl Recorder for Handle {
+impl Recorder for MetricsRecorder {
     fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
 
     fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
@@ -62,10 +62,10 @@ impl Recorder for Handle {
 }
 
 /// Starts recording; a second call returns the same recorder.
-pub fn install() -> Handle {
-    static RECORDER: OnceLock<Handle> = OnceLock::new();
+pub fn install() -> MetricsRecorder {
+    static RECORDER: OnceLock<MetricsRecorder> = OnceLock::new();
     let install = || {
-        let handle = Handle::default();
+        let handle = MetricsRecorder::default();
         // Fails only if a test has installed another recorder, which then records.
         let _ = metrics::set_global_recorder(handle.clone());
         let from_zero = METRICS.iter().filter(|metric| metric.is_from_zero);
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_text_is_what_others_write() {
-        let ours = Handle::default();
+        let ours = MetricsRecorder::default();
         metrics::with_local_recorder(&ours, record);
         let buckets = |builder: PrometheusBuilder, name: &str, bounds| {
             builder.set_buckets_for_metric(Matcher::Full(name.to_owned()), bounds).unwrap()
@@ -183,20 +183,20 @@ mod tests {
         let builder = buckets(PrometheusBuilder::new(), HTTP_REQUEST_SECONDS, SECONDS);
         let theirs = buckets(builder, STORE_GROUP_COMMITS, SIZES).build_recorder();
         metrics::with_local_recorder(&theirs, record);
-        let text = ours.figures().text();
+        let text = ours.snapshot().text();
         assert_eq!(lines(&text), lines(&theirs.handle().render()));
         assert!(text.contains("# HELP offerd_http_requests_total Requests answered.\n# TYPE "), "{text}");
     }
 
     #[test]
     fn a_quantile_lies_within_its_bucket() {
-        let ours = Handle::default();
+        let ours = MetricsRecorder::default();
         metrics::with_local_recorder(&ours, || {
             let took = histogram!(HTTP_REQUEST_SECONDS, "listener" => "api", "route" => "x");
             (0..50).for_each(|_| took.record(0.1));
             (0..50).for_each(|_| took.record(0.5));
         });
-        let took = ours.figures().distribution(HTTP_REQUEST_SECONDS, &[("route", "x")]);
+        let took = ours.snapshot().distribution(HTTP_REQUEST_SECONDS, &[("route", "x")]);
         assert_eq!((took.count(), took.within(0.1), took.within(0.3)), (100.0, 50.0, 50.0));
         assert_eq!(took.quantile(0.5), Some(0.1));
         assert!(took.quantile(0.25).is_some_and(|value| (value - 0.065).abs() < 1e-9));

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::{DoctorCheck, Finding};
 
 /// Date of this constant, 2026-11-21: an earlier clock is wrong.
-const WRITTEN: Duration = Duration::from_secs(1_795_219_200);
+const EARLIEST: Duration = Duration::from_secs(1_795_219_200);
 
 /// Tolerated lead of a file's time over the clock, for example on a network drive.
 const SLACK: Duration = Duration::from_secs(60);
@@ -30,7 +30,7 @@ pub fn clock(store: &Path, doubt: Option<&str>) -> Finding {
 }
 
 fn judged(now: SystemTime, newest: Option<SystemTime>, keeper: Option<String>) -> Finding {
-    if now < UNIX_EPOCH + WRITTEN {
+    if now < UNIX_EPOCH + EARLIEST {
         return CHECK.wrong("it is in the past: before this program was built", NEXT);
     }
     if let Some(ahead) = newest.and_then(|newest| newest.duration_since(now + SLACK).ok()) {
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_wrong_is_told_from_one_that_nobody_is_known_to_keep() {
-        let now = UNIX_EPOCH + WRITTEN + Duration::from_secs(1000);
+        let now = UNIX_EPOCH + EARLIEST + Duration::from_secs(1000);
         let state = |now, newest, keeper: Option<&str>| judged(now, newest, keeper.map(str::to_owned)).state;
         assert_eq!(state(UNIX_EPOCH, None, Some("chronyd")), CheckState::Wrong);
         assert_eq!(state(now, Some(now + 2 * SLACK), Some("chronyd")), CheckState::Wrong);

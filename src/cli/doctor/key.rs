@@ -20,7 +20,7 @@ pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
         Ok(key) => key,
         Err(finding) => return finding,
     };
-    let (id, place) = (key.id(), key.place().to_owned());
+    let (id, place) = (key.id(), key.source().to_owned());
     match file_of(&key) {
         _ if sealed_with.is_some_and(|needed| needed != id) => {
             let needed = sealed_with.unwrap_or_default();
@@ -37,7 +37,7 @@ pub fn key(store: &StoreSettings, sealed_with: Option<&str>) -> Finding {
             CHECK.wrong(format!("{id} in {place}, which other users may read"), next)
         }
         Some(file)
-            if MasterKey::beside(&store.path) == file && MasterKey::new_beside(&store.path).is_err() =>
+            if MasterKey::beside(&store.path) == file && MasterKey::place_for_new(&store.path).is_err() =>
         {
             let found =
                 format!("{id} in {place}, beside the volume that is mounted at {}", store.path.display());
@@ -71,7 +71,7 @@ fn find(store: &StoreSettings, sealed_with: Option<&str>) -> Result<MasterKey, F
             let next = "name the key's file as `store.master_key_file`, or give it as OFFERD_MASTER_KEY or as the systemd credential";
             CHECK.wrong(found, next)
         }
-        Ok(None) if let Err(error) = MasterKey::new_beside(&store.path) => {
+        Ok(None) if let Err(error) = MasterKey::place_for_new(&store.path) => {
             CHECK.wrong(error.to_string(), "the first start cannot make a key there")
         }
         Ok(None) => {

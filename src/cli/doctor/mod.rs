@@ -1,7 +1,8 @@
 //! `offerd doctor`: checks whether this machine can run the daemon, and how to fix what prevents it.
 //!
-//! Changes nothing and sends partners no request: it only opens and drops a connection to each HTTP partner.
-//! It asks a running daemon what it knows to be wrong.
+//! Changes no setting, file of a partner or record, and sends partners no request: it only opens and drops a
+//! connection to each HTTP partner. It asks a running daemon what it knows to be wrong. It opens a stopped
+//! daemon's store as a start would, which replays its journal.
 
 mod clock;
 mod key;

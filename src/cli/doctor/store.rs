@@ -83,7 +83,7 @@ fn of_stopped(settings: &StoreSettings) -> Finding {
 
 /// Checks whether a start would accept the database. An empty database is left empty.
 fn of_database(settings: &StoreSettings) -> Finding {
-    let place = settings.place();
+    let place = settings.location();
     match Store::database_figures(&StoreOptions::from(settings)) {
         Ok(None) => CHECK.good(format!("{place} answers and has no tables yet; the first start makes them")),
         Ok(Some(DatabaseFigures { version: found, known, .. })) if found != known => {
@@ -118,10 +118,11 @@ fn other_key(settings: &StoreSettings, needed: &str) -> Option<Finding> {
     let given = MasterKey::find(settings.master_key_file.as_deref(), &settings.path).ok()?;
     let found = match given {
         Some(key) if key.id() == needed => return None,
-        Some(key) => format!("{} has {}", key.place(), key.id()),
+        Some(key) => format!("{} has {}", key.source(), key.id()),
         None => "none is given".to_owned(),
     };
-    let found = format!("the keys in {} are sealed with master key {needed}, and {found}", settings.place());
+    let found =
+        format!("the keys in {} are sealed with master key {needed}, and {found}", settings.location());
     Some(CHECK.wrong(found, "give every node the same key file as `store.master_key_file`"))
 }
 

@@ -17,7 +17,7 @@ use offerd_engine::matching::question::LeadQuestion;
 use offerd_engine::matching::undeclared_reasons::unknown_reason;
 use offerd_model::{CreditBands, Lead, ProductType, RateTable};
 use offerd_partners::http::{
-    Answered, AskContext, AskProgress, Given, HttpRequest, HttpSource, MappingError, Secrets,
+    Answered, AskContext, AskProgress, HttpPartner, HttpRequest, MappingError, MappingInput, Secrets,
 };
 use offerd_partners::offer_json::{OfferPlace, write_offer};
 use offerd_partners::{Facts, Quote, QuoteTerms, Seat};
@@ -138,13 +138,13 @@ fn not_asked(seat: &Seat, lead: &Lead, asked: &AskContext) -> Option<String> {
 }
 
 fn request(
-    source: &HttpSource,
+    source: &HttpPartner,
     lead: &Lead,
     asked: &AskContext,
     secrets: Secrets,
 ) -> Result<Option<HttpRequest>, MappingError> {
     let facts = Facts::new(lead, asked.now, CreditBands::Current);
-    source.request(&AskProgress::default(), &Given::of(&facts, asked), secrets)
+    source.request(&AskProgress::default(), &MappingInput::of(&facts, asked), secrets)
 }
 
 /// The message of a mapping fault; the mapping ran on data that may be shown.
@@ -156,7 +156,7 @@ async fn send(
     settings: &Settings,
     book: &Book,
     seat: &Seat,
-    source: &HttpSource,
+    source: &HttpPartner,
     lead: Arc<Lead>,
     asked: AskContext,
     veil: &MaskedTexts,

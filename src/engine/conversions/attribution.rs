@@ -8,7 +8,7 @@ use super::partner_events::ReportRefused;
 use crate::records::{Records, reading};
 use offerd_model::{ApiError, ProductSubType, ProductType, Reference};
 use offerd_partners::declared::DeclaredPayout;
-use offerd_partners::{QuoteTerms, SeatTemplate};
+use offerd_partners::{QuoteTerms, RecordedSeat};
 use offerd_store::entities::LeadRecord;
 
 /// What a report refers to.
@@ -17,7 +17,7 @@ pub struct Attribution {
     /// The lead.
     pub lead: LeadRecord,
     /// The partner's seat.
-    pub seat: Arc<SeatTemplate>,
+    pub seat: Arc<RecordedSeat>,
     /// The offer, if the report names one.
     pub offer: Option<Uuid>,
     /// The product type; `None` when only the lead is named and the partner was asked about several.
@@ -63,7 +63,7 @@ fn by_offer(records: &Records, partner: &str, name: &str, offer: Uuid, lead: Opt
         product_type: Some(seat.product_type),
         product_sub_type: text.sub_type,
         special: matches!(quote.terms, QuoteTerms::Special(_)),
-        payout: text.imprint.as_ref().filter(|_| !is_sold).map(|imprint| imprint.payout),
+        payout: text.click_terms.as_ref().filter(|_| !is_sold).map(|click_terms| click_terms.payout),
         loan_amount: head.loan_amount,
     })
 }
@@ -78,11 +78,11 @@ fn by_lead(records: &Records, partner: &str, lead: Uuid, product: Option<Product
     let of_product = if product.is_some() { " for this product type" } else { "" };
     let unasked = format!("names no lead that this partner was asked about{of_product}");
     let unknown = || not_asked("leadUuid", "Lead", lead, &unasked);
-    let is_product = |seat: &SeatTemplate| product.is_none_or(|wanted| wanted == seat.product_type);
-    let asked_about = |seat: &SeatTemplate| seat.key == partner && is_product(seat);
+    let is_product = |seat: &RecordedSeat| product.is_none_or(|wanted| wanted == seat.product_type);
+    let asked_about = |seat: &RecordedSeat| seat.key == partner && is_product(seat);
     let record = reading::lead(&records.store, lead)?.ok_or_else(unknown)?;
 
-    let mut asked: Vec<Arc<SeatTemplate>> = Vec::new();
+    let mut asked: Vec<Arc<RecordedSeat>> = Vec::new();
     let mut payouts: Vec<DeclaredPayout> = Vec::new();
     let mut loan_amount = None;
     for table in reading::tables_of(&records.store, &record) {
@@ -92,7 +92,7 @@ fn by_lead(records: &Records, partner: &str, lead: Uuid, product: Option<Product
         for (seat, quote) in table.shown().filter(|(seat, _)| asked_about(seat)) {
             if !reading::is_sold(&records.store, &table, seat)? {
                 let text = records.templates.of(quote).map_err(|_| ReportRefused::Unavailable)?;
-                payouts.extend(text.imprint.as_ref().map(|imprint| imprint.payout));
+                payouts.extend(text.click_terms.as_ref().map(|click_terms| click_terms.payout));
             }
         }
     }

@@ -77,7 +77,7 @@ pub fn click(engine: &MatchingEngine, offer: Uuid) -> Found<Click> {
     if now > text.stands_until(quote, made_at) {
         return Ok(Click::Expired(table.head().company));
     }
-    if text.imprint.is_none() {
+    if text.click_terms.is_none() {
         return Ok(Click::Unknown);
     }
     Ok(Click::Offer(Box::new(ClickedOffer { offer, number, table, text })))
@@ -113,7 +113,7 @@ impl ClickedOffer {
 
     fn url(&self, base_url: &str) -> String {
         let (_, quote) = self.table.offer(self.number).expect("an opened offer is shown");
-        let declared = self.text.imprint.as_ref().map(|imprint| &imprint.landing_url);
+        let declared = self.text.click_terms.as_ref().map(|click_terms| &click_terms.landing_url);
         let landing_url = quote.landing_url.as_ref().or(declared).expect("an opened offer leads somewhere");
         let url = absolute(landing_url, base_url).replace("{clickId}", &self.offer.to_string());
         url.replace("{leadUuid}", &self.table.head().lead.to_string())
@@ -157,7 +157,7 @@ impl ClickedOffer {
                 counted_click(lead, place, before).put(Tree::LeadActions, key, codec::encode_json(&action));
             with_event(commit, lead.company, event)
         };
-        let earned = self.text.imprint.as_ref().map(|imprint| imprint.payout);
+        let earned = self.text.click_terms.as_ref().map(|click_terms| click_terms.payout);
         let earned = earned.filter(|earned| earned.on == PayoutStep::Click);
         let cents = earned.map_or(0.0, |earned| earned.dollars(None) * 100.0);
         let is_sold = || reading::is_sold(&engine.records.store, &self.table, seat);

@@ -35,8 +35,8 @@ pub fn preview_click(engine: &MatchingEngine, id: Uuid) -> Option<ClickedPreview
 impl ClickedPreview {
     /// Whether the offer has a validity of its own.
     pub fn is_brief(&self) -> bool {
-        let imprint = self.seat().offers[self.offer].text.imprint.as_ref();
-        imprint.is_some_and(|imprint| imprint.valid_for_ms.is_some())
+        let click_terms = self.seat().offers[self.offer].text.click_terms.as_ref();
+        click_terms.is_some_and(|click_terms| click_terms.valid_for_ms.is_some())
     }
 
     /// Counts the click, if it can, and returns the partner's address.

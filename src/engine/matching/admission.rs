@@ -11,7 +11,7 @@ use offerd_base::config::MatchingSettings;
 use offerd_base::shares::{CompanyShare, CompanyShares};
 use offerd_base::telemetry::metrics::PENDING_TABLES;
 
-/// Counts live tables. Cheap to clone.
+/// Counts pending tables. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Admission {
     taken: Arc<AtomicUsize>,
@@ -20,7 +20,7 @@ pub struct Admission {
 
 /// A table's slot, returned on drop.
 #[derive(Debug)]
-pub struct LiveSlot {
+pub struct PendingSlot {
     taken: Arc<AtomicUsize>,
     _share: Option<CompanyShare>,
 }
@@ -30,14 +30,14 @@ const CLOSED: usize = 1 << (usize::BITS - 1);
 
 impl Admission {
     /// A slot for a company's new table under the current limits; refuses when there is none.
-    pub fn admit(&self, company: Uuid, rules: MatchingSettings) -> Result<LiveSlot, LeadRefusal> {
+    pub fn admit(&self, company: Uuid, rules: MatchingSettings) -> Result<PendingSlot, LeadRefusal> {
         let share = self.shares.take(company, 1, rules.pending_tables_per_company);
         let share = share.ok_or_else(|| LeadRefusal::Full.counted("company_full"))?;
         self.slot(rules.pending_tables, || Some(share)).ok_or_else(|| LeadRefusal::Full.counted("full"))
     }
 
     /// A slot for a table that was accepted before a crash, even if its company is over its limit.
-    pub fn readmit(&self, company: Uuid, rules: MatchingSettings) -> Option<LiveSlot> {
+    pub fn readmit(&self, company: Uuid, rules: MatchingSettings) -> Option<PendingSlot> {
         self.slot(rules.pending_tables, || self.shares.take(company, 1, rules.pending_tables_per_company))
     }
 
@@ -46,15 +46,15 @@ impl Admission {
         self.taken.fetch_or(CLOSED, Ordering::AcqRel);
     }
 
-    fn slot(&self, most: usize, share: impl FnOnce() -> Option<CompanyShare>) -> Option<LiveSlot> {
+    fn slot(&self, most: usize, share: impl FnOnce() -> Option<CompanyShare>) -> Option<PendingSlot> {
         let one_more = |taken| (taken < most).then_some(taken + 1);
         self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).ok()?;
         gauge!(PENDING_TABLES).increment(1.0);
-        Some(LiveSlot { taken: Arc::clone(&self.taken), _share: share() })
+        Some(PendingSlot { taken: Arc::clone(&self.taken), _share: share() })
     }
 }
 
-impl Drop for LiveSlot {
+impl Drop for PendingSlot {
     fn drop(&mut self) {
         self.taken.fetch_sub(1, Ordering::AcqRel);
         gauge!(PENDING_TABLES).decrement(1.0);
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn a_limit_that_shrinks_takes_no_place_away() {
         let admission = Admission::default();
-        let mut slots: Vec<LiveSlot> = (0..3).map(|_| admission.admit(ONE, most(3)).unwrap()).collect();
+        let mut slots: Vec<PendingSlot> = (0..3).map(|_| admission.admit(ONE, most(3)).unwrap()).collect();
         assert!(admission.admit(ONE, most(2)).is_err());
         slots.truncate(2);
         assert!(admission.admit(ONE, most(2)).is_err());
@@ -102,7 +102,7 @@ mod tests {
     fn a_companys_limit_may_change_too() {
         let admission = Admission::default();
         let of_one = |of_one| limits(9, of_one);
-        let mut slots: Vec<LiveSlot> = (0..3).map(|_| admission.admit(ONE, of_one(3)).unwrap()).collect();
+        let mut slots: Vec<PendingSlot> = (0..3).map(|_| admission.admit(ONE, of_one(3)).unwrap()).collect();
         assert!(admission.admit(ONE, of_one(2)).is_err());
         assert!(admission.admit(OTHER, of_one(2)).is_ok());
         slots.truncate(1);

@@ -71,7 +71,7 @@ async fn on_thread<T: Send + 'static>(
 impl AnswerReader {
     /// Reads `bytes` of input; long input on a blocking thread. `None` if that cannot begin before the
     /// deadline, or when the process is ending.
-    pub(super) async fn aside<T: Send + 'static>(
+    pub(super) async fn read_long_on_thread<T: Send + 'static>(
         &self,
         bytes: usize,
         read: impl FnOnce(&Self) -> T + Send + 'static,
@@ -107,7 +107,7 @@ impl AnswerReader {
     }
 
     /// The outcome of a late answer; `None` where more calls would have followed, which are not made.
-    pub(super) fn late(&self, progress: &mut AskProgress, reply: &CallReply) -> Option<Outcome> {
+    pub(super) fn late_outcome(&self, progress: &mut AskProgress, reply: &CallReply) -> Option<Outcome> {
         let reading = self.reading(progress, reply).transpose()?;
         let outcome = reading.ok().and_then(|reading| outcome_of(reading.answered).ok());
         Some(outcome.unwrap_or(Outcome::Failed(AskFailure::Answer)))
@@ -118,35 +118,43 @@ impl AnswerReader {
         progress: &mut AskProgress,
         reply: &CallReply,
     ) -> Result<Option<AnswerReading>, MappingError> {
-        let Some(source) = &self.seat.http else { return Ok(None) };
+        let Some(http) = &self.seat.http else { return Ok(None) };
         let received = || Received { status: reply.status, headers: &reply.headers, body: &reply.body };
         let given = self.question.given();
-        match source.next_after(progress, received(), given)? {
+        match http.next_after(progress, received(), given)? {
             NextCall::Ended(reading) => Ok(Some(reading)),
             NextCall::Call | NextCall::Again(_) | NextCall::Bid(_) => Ok(None),
-            NextCall::Read => {
-                source.answer(progress, received(), given, &self.question.facts(), &self.offers()).map(Some)
-            }
+            NextCall::Read => http
+                .read_answer(progress, received(), given, &self.question.facts(), &self.offers())
+                .map(Some),
         }
     }
 
     /// How a callback affects calls that are at `progress`.
-    pub(super) async fn heed(&self, progress: &AskProgress, reply: &CallReply) -> CallbackVerdict {
+    pub(super) async fn verdict_on_callback(
+        &self,
+        progress: &AskProgress,
+        reply: &CallReply,
+    ) -> CallbackVerdict {
         let (mut progress, reply) = (progress.clone(), reply.clone());
-        let heed = self.aside(reply.body.len(), move |reader| reader.says(&mut progress, &reply)).await;
-        heed.unwrap_or(CallbackVerdict::Late)
+        let verdict = self
+            .read_long_on_thread(reply.body.len(), move |reader| {
+                reader.verdict_by_reading(&mut progress, &reply)
+            })
+            .await;
+        verdict.unwrap_or(CallbackVerdict::Late)
     }
 
-    fn says(&self, progress: &mut AskProgress, reply: &CallReply) -> CallbackVerdict {
+    fn verdict_by_reading(&self, progress: &mut AskProgress, reply: &CallReply) -> CallbackVerdict {
         let step = progress.stored().step;
         match self.reading(progress, reply) {
             Err(error) => {
-                let lines = self.seat.http.as_ref().map(|source| &source.lines);
-                let located = lines.map_or_else(|| error.to_string(), |lines| lines.locate(&error));
-                CallbackVerdict::Unreadable { told: error.to_string(), located }
+                let lines = self.seat.http.as_ref().map(|http| &http.lines);
+                let for_operator = lines.map_or_else(|| error.to_string(), |lines| lines.locate(&error));
+                CallbackVerdict::Unreadable { for_partner: error.to_string(), for_operator }
             }
             Ok(Some(AnswerReading { answered: Answered::Failed(cause), is_error: false, .. })) => {
-                CallbackVerdict::Unreadable { told: cause.clone(), located: cause }
+                CallbackVerdict::Unreadable { for_partner: cause.clone(), for_operator: cause }
             }
             // The partner is still at work.
             Ok(None) if progress.stored().step == step => CallbackVerdict::Waits,

@@ -2,7 +2,7 @@
 
 use crate::rate_table::bids::in_words;
 use crate::rate_table::outcome::{AskFailure, NoOfferReason, Outcome};
-use offerd_partners::http::{AskProgress, HttpSource};
+use offerd_partners::http::{AskProgress, HttpPartner};
 use offerd_wire::CallError;
 
 /// Why there is no usable answer. Quotes nothing of what was sent or answered.
@@ -53,15 +53,15 @@ impl AskError {
     }
 
     /// Names the current call where there are several, to show whether the person was about to be sent.
-    pub(super) fn in_call(self, source: &HttpSource, progress: &AskProgress) -> Self {
-        match (self, source.step_key(progress)) {
+    pub(super) fn in_call(self, http: &HttpPartner, progress: &AskProgress) -> Self {
+        match (self, http.step_key(progress)) {
             (trouble @ (Self::NotSent(..) | Self::Unsure | Self::In(..)), _) | (trouble, None) => trouble,
             (trouble, Some(key)) => {
                 let place = match progress.bid {
                     Some(bid) => {
                         format!("{key}, the post, after {} was taken", in_words(bid).trim_end_matches(','))
                     }
-                    None if source.step(progress).bid.is_some() => format!("{key}, the ping"),
+                    None if http.step(progress).bid.is_some() => format!("{key}, the ping"),
                     None => key.to_owned(),
                 };
                 Self::In(place, Box::new(trouble))

@@ -1,4 +1,4 @@
-//! The parts of a multi-call ask besides its question: its journal, its bid and the partner's callbacks.
+//! The parts of an ask over HTTP besides its question: journal, bid, callback and transcript.
 
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue};
@@ -16,7 +16,7 @@ use crate::rate_table::outcome::NoOfferReason;
 use crate::rate_table::record::ReceivedCallback;
 use crate::rate_table::transcript::CallInitiator;
 use offerd_model::RejectReason;
-use offerd_partners::http::{AskProgress, Awaited, HttpSource, Post};
+use offerd_partners::http::{AskProgress, Awaited, HttpPartner, Post};
 use offerd_wire::{CallReply, Phases};
 
 /// What the calls of one ask share; all empty for a dry run. Holds partner answers, so it is not `Debug`.
@@ -41,15 +41,15 @@ pub struct AskSession {
 impl AskSession {
     /// The point at which to resume; `None` for a new ask. [`AskError::Unsure`] when an at-most-once call may
     /// have been sent.
-    pub(super) fn resume_point(&self, source: &HttpSource) -> Result<Option<AskProgress>, AskError> {
+    pub(super) fn resume_point(&self, http: &HttpPartner) -> Result<Option<AskProgress>, AskError> {
         let found = self.journal.as_ref().and_then(|journal| journal.found.as_ref());
         let Some(found) = found else { return Ok(None) };
         // A changed file may have other steps; an at-most-once call is never repeated.
         let progress =
-            source.restore_progress(&found.progress()).filter(|_| !found.sent).ok_or(AskError::Unsure)?;
+            http.restore_progress(&found.progress()).filter(|_| !found.sent).ok_or(AskError::Unsure)?;
         // When offers are shown before the post, they came with the answer to the ping, which is lost.
-        match source.post.when_shown() && progress.bid.is_some() {
-            true if source.has_made_once(&progress) => Err(AskError::Unsure),
+        match http.post.when_shown() && progress.bid.is_some() {
+            true if http.has_made_once(&progress) => Err(AskError::Unsure),
             true => Ok(None),
             false => Ok(Some(progress)),
         }
@@ -75,23 +75,23 @@ impl AskSession {
         loop {
             let called = async { self.callback.as_mut()?.called().await };
             match timeout_at(until, called).await {
-                Ok(Some((called, heeded))) => {
+                Ok(Some((called, verdict_sender))) => {
                     let heard = heard(called);
                     let reply = self.heard(step, heard.clone());
-                    let heed = match reader {
-                        Some(reader) => reader.heed(progress, &reply).await,
+                    let verdict = match reader {
+                        Some(reader) => reader.verdict_on_callback(progress, &reply).await,
                         None => CallbackVerdict::Taken,
                     };
-                    let is_taken = heed == CallbackVerdict::Taken;
+                    let is_taken = verdict == CallbackVerdict::Taken;
                     if is_taken {
                         self.write(progress, false, Some(heard), deadline).await?;
                         self.callback.iter_mut().for_each(CallbackAddress::close);
                     }
-                    if let CallbackVerdict::Unreadable { located, .. } = &heed {
-                        self.unreadable = Some(located.clone());
+                    if let CallbackVerdict::Unreadable { for_operator, .. } = &verdict {
+                        self.unreadable = Some(for_operator.clone());
                     }
                     // A partner that hung up calls again and learns that its call was accepted.
-                    let _ = heeded.send(heed);
+                    let _ = verdict_sender.send(verdict);
                     if is_taken {
                         return Ok(Some(reply));
                     }
@@ -112,7 +112,7 @@ impl AskSession {
         let refused = self.callback.as_ref().and_then(CallbackAddress::refused);
         match self.unreadable.take() {
             _ if !trouble.is_timeout() => trouble,
-            Some(located) => AskError::Answer(located),
+            Some(for_operator) => AskError::Answer(for_operator),
             None => refused.unwrap_or(trouble),
         }
     }
@@ -129,16 +129,16 @@ impl AskSession {
         self.write(progress, false, None, deadline).await
     }
 
-    /// Writes that an at-most-once call is about to be sent, once per lead if `once_a_lead`. Send nothing
+    /// Writes that an at-most-once call is about to be sent, once per lead if `once_per_lead`. Send nothing
     /// after an error.
     pub(super) async fn record_intent(
         &self,
         progress: &AskProgress,
-        once_a_lead: bool,
+        once_per_lead: bool,
         deadline: Instant,
     ) -> Result<(), AskError> {
         match &self.journal {
-            Some(journal) if once_a_lead => match timeout_at(deadline, journal.claim(progress)).await {
+            Some(journal) if once_per_lead => match timeout_at(deadline, journal.claim(progress)).await {
                 Ok(Ok(true)) => {}
                 Ok(Ok(false)) => {
                     let again = NoOfferReason::Rejected(RejectReason::Duplicate);

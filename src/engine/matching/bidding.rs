@@ -79,7 +79,7 @@ impl Bidder {
         let _ = timeout_at(until, over.wait_for(|over| *over)).await;
         let mut round = self.bidding.round.lock();
         self.bidding.end(&mut round);
-        round.bids.place(self.seat)
+        round.bids.rank(self.seat)
     }
 
     /// Bids without waiting.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
-use crate::rate_table::record::{CallRecord, ReceivedCallback, TableHeader};
+use crate::rate_table::record::{CallRecord, ReceivedCallback, TableHead};
 use crate::records::{Found, RecordUnavailable, Records, reading, writing};
 use offerd_partners::http::{AskProgress, StoredAskProgress};
-use offerd_partners::{Fingerprint, SeatTemplate};
+use offerd_partners::{Fingerprint, RecordedSeat};
 use offerd_store::{Commit, CommitError, Tree};
 
 /// Attempts to be the first table of a lead to send a once-per-lead call.
@@ -19,7 +19,7 @@ pub struct CallJournal {
     /// The records.
     pub records: Records,
     /// The table.
-    pub head: Arc<TableHeader>,
+    pub head: Arc<TableHead>,
     /// Position of the seat.
     pub seat: u16,
     /// The record found by a restart.
@@ -73,7 +73,7 @@ pub const SENT_BEFORE: &str = "it already got the lead for another rate table, a
 /// The `commit` of a call, guarded against the same call for another table; `None` where that was made.
 pub async fn alone(
     records: &Records,
-    (head, position): (&Arc<TableHeader>, u16),
+    (head, position): (&Arc<TableHead>, u16),
     step: u8,
     commit: Commit,
 ) -> Found<Option<Commit>> {
@@ -87,7 +87,7 @@ pub async fn alone(
         for table in reading::tables_of(&store, &lead).into_iter().filter(|table| *table != head.uuid) {
             let Some(other) = reading::head(&store, table)? else { continue };
             let calls = reading::calls(&store, table)?;
-            let is_own = |seat: &SeatTemplate| seat.is_of(&own.key, own.product_type);
+            let is_own = |seat: &RecordedSeat| seat.is_of(&own.key, own.product_type);
             let same =
                 (0..).zip(&other.seats).filter(|(_, text)| seat_of(text).is_some_and(|seat| is_own(&seat)));
             for (position, _) in same {

@@ -1,5 +1,5 @@
 //! Callbacks: a partner may answer by calling us. Each ask has its own unguessable address, used up by the
-//! first readable call. It exists from the start of the ask: the call may precede the response.
+//! first call that is the answer. It exists from the start of the ask: the call may precede the response.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ type WaitingAsks = Mutex<HashMap<Uuid, ExpectedCallback>>;
 #[derive(Debug)]
 struct ExpectedCallback {
     seat: Arc<Seat>,
-    /// `None` once a call was accepted.
+    /// `None` once a call was the answer.
     taker: Option<mpsc::Sender<PendingCallback>>,
     refused: Option<AskError>,
 }
@@ -58,9 +58,9 @@ pub enum CallbackVerdict {
     /// The call cannot be read.
     Unreadable {
         /// The reason for the partner: names paths of its file, quotes nothing of the call.
-        told: String,
+        for_partner: String,
         /// The reason with the place in the partner file.
-        located: String,
+        for_operator: String,
     },
 }
 
@@ -74,9 +74,9 @@ pub enum CallbackResult {
         /// The calling seat.
         seat: Arc<Seat>,
         /// The reason for the partner.
-        told: String,
+        for_partner: String,
         /// The reason with the place in the partner file.
-        located: String,
+        for_operator: String,
     },
     /// Not signed as the partner file demands.
     Unsigned,
@@ -112,7 +112,8 @@ impl Callbacks {
         CallbackAddress { id, waiting: Arc::clone(&self.waiting), url, called: Some(called) }
     }
 
-    /// Delivers a call to the ask with this id. An accepted call is on the disk.
+    /// Delivers a call to the ask with this id. A call that is the answer is on the disk before it is
+    /// accepted; one that says the partner is still at work is accepted and not kept.
     pub async fn deliver(&self, id: Uuid, called: CallbackRequest) -> CallbackResult {
         let delivery = self.delivered(id, called).await;
         count(match &delivery {
@@ -135,11 +136,15 @@ impl Callbacks {
         };
         if let Err(error) = called.decode(&seat) {
             self.refuse(id, AskError::Call(error));
-            return CallbackResult::Unreadable { seat, told: error.to_string(), located: error.to_string() };
+            return CallbackResult::Unreadable {
+                seat,
+                for_partner: error.to_string(),
+                for_operator: error.to_string(),
+            };
         }
         // Mappings run without the lock.
         let CallbackRequest { headers, body } = &called;
-        if !seat.http.as_ref().is_some_and(|source| source.is_signed(headers, body)) {
+        if !seat.http.as_ref().is_some_and(|http| http.is_signed(headers, body)) {
             warn!(
                 partner = seat.identity.key,
                 product_type = seat.product_type.as_str(),
@@ -154,14 +159,14 @@ impl Callbacks {
             Some(_) => return CallbackResult::Again,
             None => return CallbackResult::Nobody,
         };
-        let (heed, heeded) = oneshot::channel();
+        let (verdict_sender, verdict) = oneshot::channel();
         // Calls for one ask are read in turn. After acceptance or the end of the ask, the channel is closed.
-        let heard = taker.send((called, heed)).await.is_ok();
-        match heeded.await.ok().filter(|_| heard) {
+        let is_heard = taker.send((called, verdict_sender)).await.is_ok();
+        match verdict.await.ok().filter(|_| is_heard) {
             Some(CallbackVerdict::Taken | CallbackVerdict::Waits) => CallbackResult::Taken,
             Some(CallbackVerdict::Late) => CallbackResult::Late,
-            Some(CallbackVerdict::Unreadable { told, located }) => {
-                CallbackResult::Unreadable { seat, told, located }
+            Some(CallbackVerdict::Unreadable { for_partner, for_operator }) => {
+                CallbackResult::Unreadable { seat, for_partner, for_operator }
             }
             None if self.waiting.lock().contains_key(&id) => CallbackResult::Again,
             None => CallbackResult::Nobody,
@@ -172,7 +177,7 @@ impl Callbacks {
 impl CallbackRequest {
     /// Decompresses the body as an answer's; after an error, it stays as it is.
     pub(super) fn decode(&mut self, seat: &Seat) -> Result<(), CallError> {
-        let most = seat.http.as_ref().map_or(0, |source| source.wire.max_response_bytes);
+        let most = seat.http.as_ref().map_or(0, |http| http.wire.max_response_bytes);
         self.body = decoded(self.body.clone(), &mut self.headers, most)?;
         Ok(())
     }

@@ -45,7 +45,7 @@ pub async fn share_out(engine: &Arc<MatchingEngine>, book: &Book) -> Result<(), 
     if !store.is_shared() {
         return Ok(());
     }
-    let _settling = engine.limiter.settling().await;
+    let _grants_lock = engine.limiter.lock_grants().await;
     for _ in 0..TRIES {
         let nodes = u32::try_from(store.known_alive()).unwrap_or(u32::MAX);
         engine.limiter.share_among(nodes);
@@ -65,7 +65,7 @@ pub async fn share_out(engine: &Arc<MatchingEngine>, book: &Book) -> Result<(), 
 }
 
 /// Runs [`share_out`] for the current book, and sweeps old records, for ever.
-pub async fn keep(engine: Arc<MatchingEngine>) {
+pub async fn run(engine: Arc<MatchingEngine>) {
     let store = engine.records.store.clone();
     if !store.is_shared() {
         return;
@@ -85,7 +85,7 @@ pub async fn keep(engine: Arc<MatchingEngine>) {
                 retry");
         }
         is_told = shared.is_err();
-        if store.leads() && swept.elapsed() >= SWEEP {
+        if store.is_leader() && swept.elapsed() >= SWEEP {
             swept = Instant::now();
             sweep(&engine).await;
         }
@@ -121,7 +121,7 @@ pub async fn follow_budgets(engine: Arc<MatchingEngine>) {
 /// Returns all grants; this node must ask no more. Grants that are not returned are recounted later.
 pub async fn give_back(engine: &MatchingEngine) {
     if engine.records.store.is_shared() {
-        let _settling = engine.limiter.settling().await;
+        let _grants_lock = engine.limiter.lock_grants().await;
         let held = engine.limiter.let_go().into_iter();
         join_all(held.map(|(capped, asked)| give_one_back(engine, capped, asked))).await;
     }

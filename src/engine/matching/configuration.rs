@@ -1,4 +1,5 @@
-//! The configuration of a rate table: all that a reload replaces. A table keeps that of its lead's arrival.
+//! The configuration of a rate table: all that a reload replaces. A table keeps the one in force when it is
+//! started; one that is resumed takes that of its resumption.
 
 use std::sync::Arc;
 
@@ -35,7 +36,7 @@ impl Configuration {
         ids: &PublicIds,
     ) -> Self {
         let mut sources = book.seats().iter().filter_map(|seat| seat.http.as_ref());
-        let posts_when_shown = sources.any(|source| source.post.when_shown());
+        let posts_when_shown = sources.any(|http| http.post.when_shown());
         Self { previews: PreviewIds::of(&book, ids), posts_when_shown, book, clients, rules, experiments }
     }
 }

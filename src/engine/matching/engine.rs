@@ -1,38 +1,34 @@
-//! The shared state of all rate tables: records, current configuration, live tables.
+//! The shared state of all rate tables: records, current configuration, actors.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use actix::Addr;
 use chrono::{DateTime, Utc};
-use metrics::gauge;
 use parking_lot::RwLock;
 use tracing::error;
 use uuid::Uuid;
 
 use super::ask_statistics::AskStatistics;
 use super::callbacks::Callbacks;
+use super::complete_tables::CompleteTables;
 use super::configuration::Configuration;
-use super::kept_tables::KeptTables;
 use super::limiter::{self, Limiter, LimiterRound, SeatStanding, State};
 use super::messages::TableSnapshot;
-use super::rate_table_actor::RateTableActor;
 use super::rendering::render;
 use super::shown_posts::ShownTables;
 use super::suppressions::{Digests, SuppressionReason, Suppressions};
+use super::table_actors::TableActors;
 use super::transcripts::Transcripts;
 use crate::ranking::Rankings;
 use crate::rate_table::reason::Denied;
-use crate::rate_table::record::TableHeader;
 use crate::rate_table::seating::Verdict;
 use crate::rate_table::table::Table;
 use crate::records::Records;
 use crate::records::loan_reports::LoanReports;
 use offerd_base::partner_health::{Health, Judgement};
-use offerd_base::telemetry::metrics::TABLES_IN_MEMORY;
 use offerd_base::telemetry::traces::Traces;
-use offerd_model::{BaseUrl, ProductType, Viewer};
-use offerd_partners::ranking::RankedBy;
+use offerd_model::{BaseUrl, ProductType};
+use offerd_partners::ranking::Scorer;
 use offerd_partners::{Book, Seat};
 use offerd_store::{Clock, Commit, CommitError, RecordLock, Tree};
 
@@ -53,9 +49,9 @@ pub struct MatchingEngine {
     /// Traces of leads, if there is a trace collector.
     pub traces: Traces,
     /// The tables with an actor.
-    pub live: LiveTables,
+    pub actors: TableActors,
     /// Complete tables, as shown.
-    pub kept: KeptTables,
+    pub complete: CompleteTables,
     /// Reports of approval probability.
     pub loan_reports: LoanReports,
     /// Asks that wait for a callback.
@@ -69,7 +65,7 @@ pub struct MatchingEngine {
 }
 
 impl MatchingEngine {
-    /// An engine without live tables, rankings, traces or a cache, whose partners call back at its own
+    /// An engine without tables, rankings, traces or a cache, whose partners call back at its own
     /// address. Restores the recent counts of asks. Outside tests, `clock` is the store's.
     pub fn new(
         clock: Clock,
@@ -81,7 +77,7 @@ impl MatchingEngine {
         let book = &configuration.book;
         let statistics = AskStatistics::recalled(&records, book, limiter::now(&clock));
         statistics.begin(book);
-        let (traces, live, shown) = Default::default();
+        let (traces, actors, shown) = Default::default();
         Self {
             limiter: Limiter::of(&records, book, clock.clone()),
             clock,
@@ -91,8 +87,8 @@ impl MatchingEngine {
             callbacks: Callbacks::at(&base_url),
             base_url,
             traces,
-            live,
-            kept: KeptTables::with_capacity(0),
+            actors,
+            complete: CompleteTables::with_capacity(0),
             loan_reports: LoanReports::of(records.store.clone()),
             transcripts: Transcripts::of(records.store.clone()),
             rankings: None,
@@ -112,7 +108,7 @@ impl MatchingEngine {
     }
 
     /// The ranking of a company's table: the `named` one, or else the one in the settings, if any.
-    pub fn ranked_by(&self, company: Uuid, test: bool, named: Option<&str>) -> Option<Arc<RankedBy>> {
+    pub fn ranked_by(&self, company: Uuid, test: bool, named: Option<&str>) -> Option<Arc<Scorer>> {
         self.rankings.as_ref()?.ranked_by(company, test, named)
     }
 
@@ -263,58 +259,5 @@ impl MatchingEngine {
                 None
             }
         }
-    }
-}
-
-/// The actors of tables that are pending, or complete and lingering.
-#[derive(Debug, Default)]
-pub struct LiveTables(RwLock<HashMap<Uuid, LiveTable>>);
-
-type LiveTable = (Arc<TableHeader>, Addr<RateTableActor>);
-
-impl LiveTables {
-    /// Adds a table's actor.
-    pub fn add(&self, head: &Arc<TableHeader>, actor: Addr<RateTableActor>) {
-        let mut tables = self.0.write();
-        tables.insert(head.uuid, (Arc::clone(head), actor));
-        gauge!(TABLES_IN_MEMORY).set(tables.len() as f64);
-    }
-
-    /// Removes a table's actor.
-    pub fn remove(&self, table: Uuid) {
-        let mut tables = self.0.write();
-        tables.remove(&table);
-        gauge!(TABLES_IN_MEMORY).set(tables.len() as f64);
-    }
-
-    /// The actor of a table; `Some(None)` when the table is live but not visible to the viewer.
-    pub fn get(&self, table: Uuid, viewer: Viewer) -> Option<Option<Addr<RateTableActor>>> {
-        let tables = self.0.read();
-        tables.get(&table).map(|(head, actor)| viewer.sees(head.company, head.test).then(|| actor.clone()))
-    }
-
-    /// Whether a table has an actor.
-    pub fn has(&self, table: Uuid) -> bool {
-        self.0.read().contains_key(&table)
-    }
-
-    /// The leads that have a live table.
-    pub fn leads(&self) -> BTreeSet<Uuid> {
-        self.0.read().values().map(|(head, _)| head.lead).collect()
-    }
-
-    /// The actors of these leads' tables.
-    pub fn of_leads(&self, leads: &BTreeSet<Uuid>) -> Vec<Addr<RateTableActor>> {
-        let tables = self.0.read();
-        tables
-            .values()
-            .filter(|(head, _)| leads.contains(&head.lead))
-            .map(|(_, actor)| actor.clone())
-            .collect()
-    }
-
-    /// Every actor.
-    pub fn all(&self) -> Vec<Addr<RateTableActor>> {
-        self.0.read().values().map(|(_, actor)| actor.clone()).collect()
     }
 }

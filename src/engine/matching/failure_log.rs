@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::rate_table::outcome::Cause;
 use offerd_model::ProductType;
-use offerd_partners::SeatTemplate;
+use offerd_partners::RecordedSeat;
 
 const EVERY: Duration = Duration::from_secs(60);
 
@@ -42,8 +42,8 @@ type Last = (ProductType, Uuid, Option<Cause>);
 
 impl FailureLog {
     /// Records a failed ask, and logs it unless the partner had a line within the last minute.
-    pub fn note(&self, seat: &SeatTemplate, rate_table: Uuid, word: &'static str, cause: Option<&Cause>) {
-        let SeatTemplate { key: partner, product_type, .. } = seat;
+    pub fn note(&self, seat: &RecordedSeat, rate_table: Uuid, word: &'static str, cause: Option<&Cause>) {
+        let RecordedSeat { key: partner, product_type, .. } = seat;
         debug!(
             partner,
             product_type = product_type.as_str(),
@@ -57,7 +57,7 @@ impl FailureLog {
     }
 
     /// Logs due lines for ever.
-    pub async fn keep(&self) {
+    pub async fn run(&self) {
         let mut ticks = interval(LOOKED_AFTER);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {

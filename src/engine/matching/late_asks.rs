@@ -13,11 +13,11 @@ use super::answer_reader::AnswerReader;
 use super::ask_statistics::survival::{EndingKind, Observed};
 use super::ask_statistics::{micros, push};
 use crate::rate_table::outcome::{AskFailure, Decision, Outcome};
-use crate::rate_table::record::{CallRecord, LateEvent, LateEventKind};
+use crate::rate_table::record::{CallRecord, EventAfterAsk, EventAfterAskKind};
 use crate::records::{Records, reading, writing};
 use offerd_partners::http::{AskProgress, StoredAskProgress};
 use offerd_store::CommitError;
-use offerd_wire::LateReplyCallback;
+use offerd_wire::OnLateReply;
 
 const KEPT: usize = 2000;
 
@@ -54,7 +54,7 @@ impl LateAsks {
     }
 
     /// A listener for the late answer to an ask whose calls are at `progress`.
-    pub fn listener(&self, reader: AnswerReader, progress: AskProgress) -> LateReplyCallback {
+    pub fn listener(&self, reader: AnswerReader, progress: AskProgress) -> OnLateReply {
         let asks = self.clone();
         Box::new(move |came| {
             let (at, elapsed_us) = (Utc::now().timestamp_millis(), micros(reader.begun.elapsed()));
@@ -64,7 +64,7 @@ impl LateAsks {
                 let afterwards = reader.afterwards.clone();
                 let bytes = came.iter().flatten().map(|reply| reply.body.len()).sum();
                 let read = reader.read_late(bytes, progress, move |reader, progress| match came? {
-                    Ok(reply) => reader.late(progress, &reply),
+                    Ok(reply) => reader.late_outcome(progress, &reply),
                     Err(_) => Some(Outcome::Failed(AskFailure::Unreachable)),
                 });
                 let Some((outcome, progress)) = read.await else { return };
@@ -114,17 +114,19 @@ impl LateAnswerRecorder {
         }
         let at = records.store.now_ms();
         let end = match &outcome {
-            Outcome::Offers(quotes) => LateEventKind::Offers(u16::try_from(quotes.len()).unwrap_or(u16::MAX)),
-            Outcome::NoOffers(_) => LateEventKind::Declined,
-            Outcome::Failed(_) | Outcome::TimedOut => LateEventKind::Failed,
+            Outcome::Offers(quotes) => {
+                EventAfterAskKind::Offers(u16::try_from(quotes.len()).unwrap_or(u16::MAX))
+            }
+            Outcome::NoOffers(_) => EventAfterAskKind::Declined,
+            Outcome::Failed(_) | Outcome::TimedOut => EventAfterAskKind::Failed,
         };
         let event = outcome.decision().filter(|_| is_event).and_then(Decision::event);
         let event = event.map(|event| (event, at));
         let StoredAskProgress { step, kept, bid } = progress;
         let new = CallRecord { at, step, sent: true, bid, kept, heard: None, later: None };
-        let after = CallRecord { later: Some(LateEvent { at, end }), ..before.clone().unwrap_or(new) };
+        let after = CallRecord { later: Some(EventAfterAsk { at, end }), ..before.clone().unwrap_or(new) };
         let commit =
-            writing::later((&stored, lead.created_at), seat, (before.as_ref(), &after), (event, None));
+            writing::after_ask((&stored, lead.created_at), seat, (before.as_ref(), &after), (event, None));
         records.store.commit(commit).await
     }
 }

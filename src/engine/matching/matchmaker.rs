@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use uuid::Uuid;
 
-use super::admission::{Admission, LiveSlot};
+use super::admission::{Admission, PendingSlot};
 use super::configuration::Configuration;
 use super::engine::MatchingEngine;
 use super::idempotency::{IdempotencyKey, IdempotencyLock, IdempotencyState, KeysInFlight};
@@ -24,7 +24,7 @@ use super::seating::Seating;
 use super::showing::{self, rate_table};
 use super::submission::{Merge, Submission};
 use crate::rate_table::machine::MachineStart;
-use crate::rate_table::record::{LaterDecisions, TableHeader};
+use crate::rate_table::record::{LaterDecisions, TableHead};
 use crate::rate_table::table::Table;
 use crate::rate_table::treatment;
 use crate::records::identity::identity_of;
@@ -51,8 +51,9 @@ pub struct Matchmaker {
 
 type SubmitResult<T = TableSnapshot> = Result<T, LeadRefusal>;
 
-struct Arrival<'r> {
-    reserved: (Arc<Configuration>, LiveSlot),
+/// A table about to be started, for a new lead or an earlier one.
+struct NewTable<'r> {
+    reserved: (Arc<Configuration>, PendingSlot),
     record: LeadRecord,
     lead: LeadCommit,
     table: Uuid,
@@ -94,10 +95,7 @@ impl Matchmaker {
     /// [`LeadRefusal`]; then nothing is written, unless the store fails halfway.
     pub async fn submit(&self, mut submission: Submission, until: Until) -> SubmitResult {
         let key = submission.idempotency_key.clone();
-        let lock = key.as_ref().map(|key| self.under_way.lock(key).ok_or(LeadRefusal::UnderWay)).transpose();
-        // The request that holds the key may be waiting for the disk.
-        let is_stalled = || self.engine.records.store.is_stalled();
-        let key_lock = lock.map_err(|refused| if is_stalled() { LeadRefusal::late() } else { refused })?;
+        let key_lock = self.lock_key(key.as_ref())?;
         let viewer = Viewer { company: submission.company, test: submission.test };
         if let Some(answer) = self.answered_before(viewer, key.as_ref()).await {
             drop(key_lock);
@@ -108,14 +106,15 @@ impl Matchmaker {
         let trace = self.engine.traces.lead(submission.trace.as_ref());
         let permit = std::mem::take(&mut submission.permit);
         let look_back_minutes = submission.look_back_minutes;
-        // Its time chooses the table's volume, so it is the store's arrival time, not the machine's clock.
+        // Its time chooses the table's volume, so it is the store's new_table time, not the machine's clock.
         let table = ids::timed_at(self.engine.records.store.arrival_ms());
         let record = LeadRecord { first_table: Some(table), ..self.record(submission, &reserved.0) };
         let commit = writing::new_lead(&record, self.identity(&record, look_back_minutes).as_ref());
         let lead = LeadCommit { commit, is_new: true, node: self.engine.records.store.node() };
         let drawn = record.experiments.clone();
-        let arrival = Arrival { reserved, record, lead, table, key: key.as_ref(), key_lock, trace, permit };
-        match self.build(arrival, until).await {
+        let new_table =
+            NewTable { reserved, record, lead, table, key: key.as_ref(), key_lock, trace, permit };
+        match self.build(new_table, until).await {
             Ok(shown) => {
                 note_drawn(drawn);
                 Ok(shown)
@@ -127,6 +126,14 @@ impl Matchmaker {
             }
             Err(refused) => Err(refused),
         }
+    }
+
+    /// While the disk stalls, the request that holds the key waits for it, so the refusal says that.
+    fn lock_key(&self, key: Option<&IdempotencyKey>) -> SubmitResult<Option<IdempotencyLock>> {
+        let Some(key) = key else { return Ok(None) };
+        let is_stalled = || self.engine.records.store.is_stalled();
+        let refusal = || if is_stalled() { LeadRefusal::stalled() } else { LeadRefusal::UnderWay };
+        self.under_way.lock(key).map(Some).ok_or_else(refusal)
     }
 
     async fn answered_before(&self, viewer: Viewer, key: Option<&IdempotencyKey>) -> Option<SubmitResult> {
@@ -157,7 +164,7 @@ impl Matchmaker {
         let look_back_minutes = submission.look_back_minutes;
         let record = self.record(submission, &self.engine.configuration());
         let commit = writing::lead(&record, self.identity(&record, look_back_minutes).as_ref());
-        self.engine.commit(commit).await.map_err(|failure| LeadRefusal::by(&record, failure))?;
+        self.engine.commit(commit).await.map_err(|failure| LeadRefusal::of_commit(failure, &record))?;
         note_drawn(record.experiments.clone());
         Ok(record)
     }
@@ -176,7 +183,7 @@ impl Matchmaker {
         permit.pause();
         let lock = self.engine.lock_record(Tree::Leads, merge.lead).await;
         permit.resume();
-        let mut lock = lock.map_err(|failure| LeadRefusal::by(&earlier, failure))?;
+        let mut lock = lock.map_err(|failure| LeadRefusal::of_commit(failure, &earlier))?;
         while lock.should_try().await {
             let Some((earlier, merged)) = self.merged(merge)? else { return Ok(None) };
             let commit = contacts::merged(&self.engine.records.store, (&earlier, &merged));
@@ -187,10 +194,10 @@ impl Matchmaker {
                 }
                 Err(CommitError::Guard { .. }) => {}
                 Err(CommitError::Erased) => return Ok(None),
-                Err(failure) => return Err(LeadRefusal::by(&merged, failure)),
+                Err(failure) => return Err(LeadRefusal::of_commit(failure, &merged)),
             }
         }
-        Err(LeadRefusal::by(&earlier, CommitError::Crowded))
+        Err(LeadRefusal::of_commit(CommitError::Crowded, &earlier))
     }
 
     /// Merges attributes into a lead and builds a new rate table; `None` when the viewer has no such lead.
@@ -207,15 +214,15 @@ impl Matchmaker {
         let lead =
             LeadCommit { commit: Commit::new(), is_new: false, node: self.engine.records.store.node() };
         let table = ids::timed_at(self.engine.records.store.arrival_ms());
-        let arrival = Arrival { reserved, record, lead, table, key: None, key_lock: None, trace, permit };
-        match self.build(arrival, until).await {
+        let new_table = NewTable { reserved, record, lead, table, key: None, key_lock: None, trace, permit };
+        match self.build(new_table, until).await {
             Err(LeadRefusal::Erased(_)) => Ok(None),
             shown => shown.map(Some),
         }
     }
 
     fn merged(&self, merge: Merge<'_>) -> Result<Option<(LeadRecord, LeadRecord)>, LeadRefusal> {
-        let Merge { viewer, lead, later, newer_values, made_since } = merge;
+        let Merge { viewer, lead, attributes, newer_values, made_since } = merge;
         let found = reading::lead(&self.engine.records.store, lead).map_err(|_| LeadRefusal::StoreFailed)?;
         let seen = found.filter(|record| viewer.sees(record.company, record.test));
         let Some(earlier) = seen else { return Ok(None) };
@@ -225,7 +232,7 @@ impl Matchmaker {
         }
         let updated_at = self.engine.now_ms();
         let merged = LeadRecord {
-            lead: earlier.lead.merged(later),
+            lead: earlier.lead.merged(attributes),
             // The flag belongs to one request, not to the lead's next one.
             newer_values,
             updated_at,
@@ -244,13 +251,13 @@ impl Matchmaker {
     fn check_writable(&self) -> Result<(), LeadRefusal> {
         let store = &self.engine.records.store;
         if store.is_stalled() {
-            return Err(LeadRefusal::late());
+            return Err(LeadRefusal::stalled());
         }
         let is_short = matches!(store.health(), StoreHealth::Short(_));
         if is_short { Err(LeadRefusal::DiskFull.counted("disk_full")) } else { Ok(()) }
     }
 
-    fn reserve_table(&self, company: Uuid) -> Result<(Arc<Configuration>, LiveSlot), LeadRefusal> {
+    fn reserve_table(&self, company: Uuid) -> Result<(Arc<Configuration>, PendingSlot), LeadRefusal> {
         let configuration = self.engine.configuration();
         self.check_writable()?;
         let slot = self.admission.admit(company, configuration.rules.matching)?;
@@ -258,21 +265,21 @@ impl Matchmaker {
     }
 
     /// Writes a table with its lead's commit, builds it, and caches it if it is complete.
-    async fn build(&self, arrival: Arrival<'_>, until: Until) -> SubmitResult {
-        let since = self.engine.kept.generation();
-        let shown = self.begin(arrival, until).await_shown(&self.engine, until).await?;
-        self.engine.kept.keep(since, &shown);
+    async fn build(&self, new_table: NewTable<'_>, until: Until) -> SubmitResult {
+        let since = self.engine.complete.generation();
+        let shown = self.begin(new_table, until).await_shown(&self.engine, until).await?;
+        self.engine.complete.insert(since, &shown);
         Ok(shown)
     }
 
     /// Seats the partners for a lead and starts its table's actor, which writes both.
-    fn begin(&self, arrival: Arrival<'_>, until: Until) -> StartedTable {
-        let Arrival { reserved, mut record, mut lead, table, key, key_lock, mut trace, permit } = arrival;
+    fn begin(&self, new_table: NewTable<'_>, until: Until) -> StartedTable {
+        let NewTable { reserved, mut record, mut lead, table, key, key_lock, mut trace, permit } = new_table;
         let (configuration, slot) = reserved;
         let begun = Instant::now();
         let seating = Seating::of(&self.engine, &configuration, &record);
         let rules = &configuration.rules;
-        let time_limit = treatment::deadline(&seating.treatments).unwrap_or(rules.matching.deadline);
+        let time_limit = treatment::time_limit(&seating.treatments).unwrap_or(rules.matching.deadline);
         let submit_wait = rules.matching.submit_wait;
         let named = treatment::ranking(&seating.treatments);
         let ranked_by = self.engine.ranked_by(record.company, record.test, named);
@@ -286,7 +293,7 @@ impl Matchmaker {
         // The table's time runs from here, however long the store takes.
         let deadline = begun + time_limit;
         let (ack_sender, ack_receiver) = oneshot::channel();
-        let seats: Vec<_> = seating.plan.fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
+        let seats: Vec<_> = seating.plan.fits.iter().map(|fit| Arc::clone(&fit.seat.recorded)).collect();
         let begun_table = (Table::new(Arc::new(head), seats), LaterDecisions::default(), None);
         let resources = TableResources {
             configuration,
@@ -326,7 +333,7 @@ impl Matchmaker {
         });
         // A clock that stepped back gives no table more time than it had when it was new.
         let left = u64::try_from(head.deadline - self.engine.now_ms()).unwrap_or(0);
-        let left = Duration::from_millis(left).min(head.longest());
+        let left = Duration::from_millis(left).min(head.time_limit());
         let store = &self.engine.records.store;
         let named = treatment::ranking(&head.treatments);
         let resources = TableResources {
@@ -366,10 +373,10 @@ impl Matchmaker {
     }
 
     /// Stops every actor; pending tables are recovered at the next start.
-    pub async fn drain(&self) {
+    pub async fn stop_all(&self) {
         self.admission.close();
         // An actor that has stopped needs no message.
-        join_all(self.engine.live.all().iter().map(|actor| actor.send(Leave))).await;
+        join_all(self.engine.actors.all().iter().map(|actor| actor.send(Leave))).await;
         self.engine.transcripts.finish_writes().await;
     }
 
@@ -413,9 +420,9 @@ impl StartedTable {
         let Self { actor, record, table, deadline, submit_wait, ack_receiver, permit } = self;
         let shown = match timeout_at(deadline, ack_receiver).await {
             // The table continues once the disk has taken it.
-            Err(_) => return Err(LeadRefusal::late()),
+            Err(_) => return Err(LeadRefusal::stalled()),
             Ok(Err(_)) => return Err(LeadRefusal::StoreFailed),
-            Ok(Ok(Err(failure))) => return Err(LeadRefusal::by(&record, failure)),
+            Ok(Ok(Err(failure))) => return Err(LeadRefusal::of_commit(failure, &record)),
             Ok(Ok(Ok(shown))) => shown,
         };
         permit.acknowledged();
@@ -430,7 +437,7 @@ impl StartedTable {
             biased;
             shown = await_table(&actor, until, submit_wait) => shown,
             // The rest of the table waits for the disk.
-            () = too_late => return Err(LeadRefusal::late()),
+            () = too_late => return Err(LeadRefusal::stalled()),
         };
         if let Some(snapshot) = shown {
             return Ok(snapshot);
@@ -448,9 +455,9 @@ fn note_drawn(variants: BTreeMap<String, String>) {
     }
 }
 
-fn head(record: &LeadRecord, seating: &Seating, time_limit: Duration, uuid: Uuid) -> TableHeader {
+fn head(record: &LeadRecord, seating: &Seating, time_limit: Duration, uuid: Uuid) -> TableHead {
     let created_at = seating.round.at;
-    TableHeader {
+    TableHead {
         uuid,
         lead: record.uuid,
         company: record.company,
@@ -459,7 +466,7 @@ fn head(record: &LeadRecord, seating: &Seating, time_limit: Duration, uuid: Uuid
         wants_loans: record.lead.asks_for(ProductType::Loan),
         created_at,
         deadline: created_at + time_limit.as_millis() as i64,
-        seats: seating.plan.fits.iter().map(|fit| fit.seat.text.fingerprint).collect(),
+        seats: seating.plan.fits.iter().map(|fit| fit.seat.recorded_text.fingerprint).collect(),
         book: seating.book,
         not_seated: seating.not_seated(),
         treatments: seating.treatments.clone(),

@@ -10,7 +10,7 @@ use crate::rate_table::outcome::AskResult;
 
 /// A seat has its outcome. Arrives as an item of the [replies](super::replies) stream.
 #[derive(Debug)]
-pub struct PartnerAnswered {
+pub struct AskEnded {
     /// Position of the seat.
     pub seat: usize,
     /// The result of the ask.

@@ -2,7 +2,8 @@
 //!
 //! - [`matchmaker`] accepts a [`submission`] ([`admission`]) under one [`configuration`], or refuses it
 //!   ([`refused`]).
-//! - [`engine`] is what all tables share; [`idempotency`] answers a repeated submit with its first table.
+//! - [`engine`] is what all tables share, with their actors ([`table_actors`]); [`idempotency`] answers a
+//!   repeated submit with its first table.
 //! - The matchmaker seats the partners that fit ([`seating`], [`limiter`], [`cap_sharing`] among nodes), has
 //!   their requests [`prepared`] while the lead is written, and starts a [`rate_table_actor`].
 //! - The actor starts a [`partner_actor`] per seat, within its [`budget`], gathers their [`replies`] and
@@ -14,12 +15,12 @@
 //!   [`received_call`] takes a callback to its ask, or as late.
 //! - [`suppressions`] name people about whom a partner is not asked; [`pausing`] takes a partner out.
 //! - [`ask_statistics`] keeps recent results of asks, [`late_asks`] late ones; [`failure_log`] logs failures.
-//! - [`showing`] shows tables, by [`rendering`], complete ones from memory ([`kept_tables`]); the [`audience`]
-//!   waits for them, and [`shown_posts`] posts leads whose offers were shown.
+//! - [`showing`] shows tables, by [`rendering`], complete ones from memory ([`complete_tables`]); the
+//!   [`audience`] waits for them, and [`shown_posts`] posts leads whose offers were shown.
 //! - A test lead may [`trigger`] how partners behave.
 //! - [`recovery`] resumes tables that a crash left pending.
 //!
-//! A [`preview`] ([`preview_ids`], [`preview_end`]) and an estimate of [`approval`] ask no partner.
+//! A [`preview`] ([`preview_ids`], [`preview_expiry`]) and an estimate of [`approval`] ask no partner.
 
 pub mod admission;
 mod answer_diagnostics;
@@ -35,12 +36,12 @@ mod call_facts;
 mod call_journal;
 pub mod callbacks;
 pub mod cap_sharing;
+pub mod complete_tables;
 pub mod configuration;
 mod conversation;
 pub mod engine;
 pub mod failure_log;
 pub mod idempotency;
-pub mod kept_tables;
 pub mod late_asks;
 pub mod limiter;
 pub mod matchmaker;
@@ -50,7 +51,7 @@ pub mod partner_clients;
 pub mod pausing;
 pub mod prepared;
 pub mod preview;
-pub mod preview_end;
+pub mod preview_expiry;
 pub mod preview_ids;
 pub mod question;
 pub mod rate_table_actor;
@@ -64,6 +65,7 @@ pub mod showing;
 pub mod shown_posts;
 pub mod submission;
 pub mod suppressions;
+pub mod table_actors;
 #[cfg(test)]
 pub(crate) mod tests;
 pub mod token_cache;
@@ -71,9 +73,9 @@ pub mod transcripts;
 pub mod trigger;
 pub mod undeclared_reasons;
 
+pub use complete_tables::{Generation, RenditionKey};
 pub use configuration::{Configuration, MatchingRules};
 pub use engine::MatchingEngine;
-pub use kept_tables::{Generation, RenditionKey};
 pub use matchmaker::Matchmaker;
 pub use messages::{Polled, TableSnapshot, Unchanged, Until};
 pub use refused::LeadRefusal;

@@ -13,7 +13,7 @@ use super::ask_session::AskSession;
 use super::call_facts::CallFacts;
 use super::partner_clients::{PartnerClient, Rendered};
 use super::question::LeadQuestion;
-use super::replies::SeatReply;
+use super::replies::OwedReply;
 use super::trigger::Trigger;
 use crate::rate_table::outcome::{AskFailure, AskResult, NoOfferReason, Outcome};
 use offerd_base::telemetry::metrics::OFFERS_CUT;
@@ -43,7 +43,7 @@ pub struct RequestOffers {
     pub question: Arc<LeadQuestion>,
     /// The rendered request, if an HTTP partner's was prepared.
     pub rendered: Option<Rendered>,
-    /// The state of a multi-call ask.
+    /// The session of an HTTP partner's calls.
     pub session: AskSession,
     /// The rate table, by which a simulated partner draws how it behaves.
     pub table: Uuid,
@@ -52,7 +52,7 @@ pub struct RequestOffers {
     /// The span of the ask, for a partner that continues the trace.
     pub trace: Option<TraceContext>,
     /// Receives the answer.
-    pub reply: SeatReply,
+    pub reply: OwedReply,
 }
 
 impl Actor for PartnerActor {
@@ -67,12 +67,12 @@ impl Handler<RequestOffers> for PartnerActor {
     type Result = ();
 
     fn handle(&mut self, request: RequestOffers, context: &mut Context<Self>) {
-        context.spawn(request.answer().into_actor(self));
+        context.spawn(request.ask().into_actor(self));
     }
 }
 
 impl RequestOffers {
-    async fn answer(mut self) {
+    async fn ask(mut self) {
         let Self { question, seat, .. } = &self;
         let trigger = question.asked.test.then(|| Trigger::of(&question.lead, &seat.identity.key)).flatten();
         match trigger {

@@ -29,13 +29,13 @@ use offerd_model::ProductType;
 use offerd_partners::http::auth::BearerToken;
 use offerd_partners::http::declared;
 use offerd_partners::http::{
-    AnswerReading, Answered, AskProgress, HttpRequest, HttpSource, MappingError, Secrets,
+    AnswerReading, Answered, AskProgress, HttpPartner, HttpRequest, MappingError, Secrets,
 };
 use offerd_partners::{Book, Seat};
 pub use offerd_wire::{BreakerState, EndpointState};
 use offerd_wire::{
-    Call, CallError, CallReply, Endpoint, EndpointRules, GroupRules, LateReplyCallback, LookupRules,
-    PoolRules, Wire,
+    Call, CallError, CallReply, Endpoint, EndpointRules, GroupRules, LookupRules, OnLateReply, PoolRules,
+    Wire,
 };
 
 const LATE_PATIENCE_MAX: Duration = Duration::from_secs(60);
@@ -49,16 +49,17 @@ pub struct PartnerClients {
 /// A client of one seat. Cheap to clone.
 #[derive(Clone)]
 pub struct PartnerClient {
-    pub(super) wired: Arc<Wired>,
+    pub(super) shared: Arc<SharedClient>,
     /// The partner's undeclared decline reasons.
     pub(super) undeclared_reasons: Arc<UndeclaredReasons>,
 }
 
-pub(super) struct Wired {
+/// What a reload keeps of a client with unchanged wire settings.
+pub(super) struct SharedClient {
     endpoint: Endpoint,
     /// The endpoint of test leads: failures of a sandbox say nothing about the asks of live leads.
     test_endpoint: Endpoint,
-    rules: declared::Wire,
+    rules: declared::ConnectionSettings,
     /// Indexed by whether the lead is a test: the sandbox issues its own tokens.
     pub(super) tokens: [TokenCache; 2],
     pub(super) calls: Histogram,
@@ -93,10 +94,10 @@ impl PartnerClients {
         let mut clients = HashMap::new();
         let mut faults = Vec::new();
         for seat in book.seats() {
-            let Some(source) = &seat.http else { continue };
+            let Some(http) = &seat.http else { continue };
             let place = (seat.identity.key.clone(), seat.product_type);
-            let same = self.of(seat).filter(|client| client.wired.rules == source.wire);
-            match same.map_or_else(|| self.client(seat, source), Ok) {
+            let same = self.of(seat).filter(|client| client.shared.rules == http.wire);
+            match same.map_or_else(|| self.client(seat, http), Ok) {
                 // New mappings declare other reasons.
                 Ok(client) => {
                     let undeclared_reasons = Arc::new(UndeclaredReasons::of(seat));
@@ -104,7 +105,7 @@ impl PartnerClients {
                 }
                 Err(found) => faults.extend(found.into_iter().map(|(key, message)| Fault {
                     file: Some(format!("{}.toml", seat.identity.key).into()),
-                    line: source.lines.line_of(&key),
+                    line: http.lines.line_of(&key),
                     key: format!("products.{}.http.{key}", seat.product_type),
                     message,
                 })),
@@ -118,8 +119,8 @@ impl PartnerClients {
         self.clients.get(&(seat.identity.key.clone(), seat.product_type)).cloned()
     }
 
-    fn client(&self, seat: &Seat, source: &HttpSource) -> Result<PartnerClient, Vec<(String, String)>> {
-        let rules = &source.wire;
+    fn client(&self, seat: &Seat, http: &HttpPartner) -> Result<PartnerClient, Vec<(String, String)>> {
+        let rules = &http.wire;
         let pool = PoolRules {
             connect_timeout: rules.connect_timeout,
             http2: rules.http2,
@@ -139,7 +140,7 @@ impl PartnerClients {
         };
         let pool = self.wire.pool(&seat.identity.key, pool);
         let pool = pool.map_err(|fault| vec![("wire".to_owned(), fault)])?;
-        let forbidden = source.hosts.iter().filter_map(|(key, host)| {
+        let forbidden = http.hosts.iter().filter_map(|(key, host)| {
             let address = pool.forbids(host)?;
             let allows = format!("`wire.allow_addresses = [\"{address}\"]` allows it");
             Some((key.clone(), format!("is at {address}, a private, local or reserved address; {allows}")))
@@ -153,7 +154,7 @@ impl PartnerClients {
         let test_endpoint = pool.endpoint(&format!("{product_type}_test"), test_endpoint);
         let endpoint = pool.endpoint(product_type, endpoint);
         let labels = [("partner", seat.identity.key.clone()), ("product_type", product_type.to_owned())];
-        let wired = Wired {
+        let shared = SharedClient {
             endpoint,
             test_endpoint,
             rules: rules.clone(),
@@ -163,7 +164,7 @@ impl PartnerClients {
             late: LateAsks::default(),
         };
         Ok(PartnerClient {
-            wired: Arc::new(wired),
+            shared: Arc::new(shared),
             undeclared_reasons: Arc::new(UndeclaredReasons::of(seat)),
         })
     }
@@ -177,7 +178,7 @@ fn group_rules(settings: WireSettings) -> GroupRules {
 impl PartnerClient {
     /// Connects to one of the partner's hosts as an ask would, then disconnects without sending a request.
     pub async fn reach(&self, url: &str) -> Result<(), CallError> {
-        self.wired.endpoint.reach(url).await
+        self.shared.endpoint.reach(url).await
     }
 
     /// Asks a seat, with its `rendered` request or a new one. A failure quotes no message.
@@ -198,13 +199,12 @@ impl PartnerClient {
     /// The cause, which quotes nothing of what was sent or answered.
     pub async fn fetch(
         &self,
-        source: &HttpSource,
+        http: &HttpPartner,
         question: &LeadQuestion,
         deadline: Instant,
         seen: impl FnMut(&AskProgress, &CallReply),
     ) -> Result<Option<FinalReply>, String> {
-        let conversation =
-            Conversation { client: self, source, question, trace: None, deadline, reader: None };
+        let conversation = Conversation { client: self, http, question, trace: None, deadline, reader: None };
         conversation.run(None, AskSession::default(), seen).await.map_err(|trouble| trouble.to_string())
     }
 
@@ -214,30 +214,29 @@ impl PartnerClient {
     /// Why the result is unknown; quotes nothing of what was sent or answered.
     pub async fn post(
         &self,
-        source: &HttpSource,
+        http: &HttpPartner,
         question: &LeadQuestion,
         (progress, session): (&AskProgress, &mut AskSession),
         deadline: Instant,
     ) -> Result<bool, String> {
-        let conversation =
-            Conversation { client: self, source, question, trace: None, deadline, reader: None };
-        let reply = conversation.answer(progress, None, session).await;
+        let conversation = Conversation { client: self, http, question, trace: None, deadline, reader: None };
+        let reply = conversation.call(progress, None, session).await;
         let Some(reply) = reply.map_err(|trouble| trouble.to_string())? else {
             return Err("it has no sandbox for a test lead".to_owned());
         };
-        let taken = source.accepts_lead(progress, received(&reply), question.given());
-        self.wired.endpoint_of(question).report(taken.as_ref().map(|_| ()).map_err(String::clone));
+        let taken = http.accepts_lead(progress, received(&reply), question.given());
+        self.shared.endpoint_of(question).report(taken.as_ref().map(|_| ()).map_err(String::clone));
         taken
     }
 
     /// Recent asks that timed out but whose answers were still awaited.
     pub fn late(&self) -> Vec<LateAsk> {
-        self.wired.late.list()
+        self.shared.late.list()
     }
 
     /// The state of the endpoint of live leads, for display.
     pub fn state(&self) -> EndpointState {
-        self.wired.endpoint.state()
+        self.shared.endpoint.state()
     }
 
     async fn try_ask(
@@ -247,13 +246,13 @@ impl PartnerClient {
         (trace, facts): (Option<&TraceContext>, &mut CallFacts),
     ) -> Result<AskResult, AskError> {
         let AnswerReader { seat, question, .. } = reader;
-        let Some(source) = &seat.http else { return Ok(Outcome::NoOffers(NoOfferReason::Declined).into()) };
+        let Some(http) = &seat.http else { return Ok(Outcome::NoOffers(NoOfferReason::Declined).into()) };
         let mut mapping = rendered.as_ref().map_or(Duration::ZERO, |rendered| rendered.took);
         let deadline = reader.deadline;
         let conversation =
-            Conversation { client: self, source, question, trace, deadline, reader: Some(reader) };
+            Conversation { client: self, http, question, trace, deadline, reader: Some(reader) };
         let url = if question.asked.test { "sandbox_url" } else { "url" };
-        facts.host = source.hosts.iter().find(|(key, _)| key.ends_with(url)).map(|(_, host)| host.clone());
+        facts.host = http.hosts.iter().find(|(key, _)| key.ends_with(url)).map(|(_, host)| host.clone());
         let begun = Instant::now();
         let conversed = conversation.run(rendered, session, |_, reply| facts.answered(reply)).await;
         facts.waited = begun.elapsed();
@@ -265,15 +264,16 @@ impl PartnerClient {
         };
         let (bid, reached) = (conversed.progress.bid, conversed.progress.clone());
         let begun = std::time::Instant::now();
-        let answered = reader.aside(conversed.reply.body.len(), |reader| reading(reader, conversed)).await;
+        let answered =
+            reader.read_long_on_thread(conversed.reply.body.len(), |reader| reading(reader, conversed)).await;
         let answered = answered.ok_or(AskError::TimedOut)?;
         mapping += begun.elapsed();
-        self.wired.mappings.record(mapping.as_secs_f64());
+        self.shared.mappings.record(mapping.as_secs_f64());
         facts.mapped = mapping;
-        let unusable = |cause| AskError::Answer(cause).in_call(source, &reached);
-        let answered = answered.map_err(|error| unusable(source.lines.locate(&error)));
+        let unusable = |cause| AskError::Answer(cause).in_call(http, &reached);
+        let answered = answered.map_err(|error| unusable(http.lines.locate(&error)));
         // Declining is healthy; an error or an unreadable answer is not.
-        self.wired.endpoint_of(question).report(match &answered {
+        self.shared.endpoint_of(question).report(match &answered {
             Ok(AnswerReading { answered: Answered::Failed(cause), .. }) => Err(cause.clone()),
             Ok(_) => Ok(()),
             Err(trouble) => Err(trouble.to_string()),
@@ -282,13 +282,13 @@ impl PartnerClient {
         let mut told = answer_diagnostics::report(seat, &reading);
         let AnswerReading { answered, undeclared, .. } = reading;
         if let Some(word) = undeclared {
-            let is_nobodys = source.withheld().out_of(&word) == word && !is_of(&question.lead, &word);
+            let is_nobodys = http.withheld().out_of(&word) == word && !is_of(&question.lead, &word);
             let word = if is_nobodys { word } else { UNNAMED.to_owned() };
             told = Some(unknown_reason(&word));
             self.undeclared_reasons.count(word);
         }
         let outcome = outcome_of(answered).map_err(unusable)?;
-        let (is_sold, when_shown) = (!outcome.quotes().is_empty(), source.post.when_shown());
+        let (is_sold, when_shown) = (!outcome.quotes().is_empty(), http.post.when_shown());
         let result = match (told, bid) {
             (None, None) => outcome.into(),
             (None, Some(bid)) if is_sold && when_shown => {
@@ -303,22 +303,22 @@ impl PartnerClient {
 
     pub(super) async fn token(
         &self,
-        source: &HttpSource,
+        http: &HttpPartner,
         question: &LeadQuestion,
         deadline: Instant,
     ) -> Result<Option<BearerToken>, AskError> {
         let test = question.asked.test;
-        let request = source.token_request(test, Secrets::Real);
-        let Some(request) = request.map_err(|error| AskError::Request(source.lines.locate(&error)))? else {
+        let request = http.token_request(test, Secrets::Real);
+        let Some(request) = request.map_err(|error| AskError::Request(http.lines.locate(&error)))? else {
             return Ok(None);
         };
         let fetch = async {
             let reply = self.send(request, question, false, deadline, || None).await?;
             let token = BearerToken::read(reply.status, &reply.body);
-            self.wired.endpoint_of(question).report(token.as_ref().map(|_| ()).map_err(String::clone));
+            self.shared.endpoint_of(question).report(token.as_ref().map(|_| ()).map_err(String::clone));
             token.map_err(AskError::Answer)
         };
-        let cache = &self.wired.tokens[usize::from(test)];
+        let cache = &self.shared.tokens[usize::from(test)];
         tokio::time::timeout_at(deadline, cache.get(fetch)).await.unwrap_or(Err(AskError::TimedOut)).map(Some)
     }
 
@@ -328,20 +328,20 @@ impl PartnerClient {
         question: &LeadQuestion,
         once: bool,
         deadline: Instant,
-        late: impl FnOnce() -> Option<LateReplyCallback>,
+        late: impl FnOnce() -> Option<OnLateReply>,
     ) -> Result<CallReply, AskError> {
         let HttpRequest { method, url, headers, body, .. } = request;
         // Repeating a safe request does no harm (RFC 9110, 9.2.2).
-        let idempotent = !once && (self.wired.rules.idempotent == Some(true) || method.is_idempotent());
+        let idempotent = !once && (self.shared.rules.idempotent == Some(true) || method.is_idempotent());
         let call = Call { method, url, headers, body, idempotent };
-        let reply = self.wired.endpoint_of(question).call_heard(call, deadline, late).await;
+        let reply = self.shared.endpoint_of(question).call_heard(call, deadline, late).await;
         reply.map_err(|error| match error {
             CallError::BreakerOpen => {
                 AskError::NotCalled(format!("the breaker is {}", self.state().description()))
             }
             CallError::Busy => AskError::NotCalled(format!(
                 "as many calls are in flight as `wire.concurrency` allows ({}): the partner stalls, or raise it",
-                self.wired.rules.concurrency
+                self.shared.rules.concurrency
             )),
             error => AskError::Call(error),
         })
@@ -349,19 +349,19 @@ impl PartnerClient {
 
     /// Lets the next calls through the seat's breaker at once. Returns whether it was not closed.
     pub fn probe(&self) -> bool {
-        self.wired.endpoint.probe()
+        self.shared.endpoint.probe()
     }
 }
 
-impl Wired {
+impl SharedClient {
     pub(super) fn endpoint_of(&self, question: &LeadQuestion) -> &Endpoint {
         if question.asked.test { &self.test_endpoint } else { &self.endpoint }
     }
 }
 
 fn reading(reader: &AnswerReader, conversed: FinalReply) -> Result<AnswerReading, MappingError> {
-    let Some(source) = &reader.seat.http else { return Ok(Answered::Declined(None).into()) };
-    conversed.reading(source, &reader.question, &reader.offers())
+    let Some(http) = &reader.seat.http else { return Ok(Answered::Declined(None).into()) };
+    conversed.reading(http, &reader.question, &reader.offers())
 }
 
 /// A seat's request before it is sent. Holds personal data and secrets, so it is not `Debug`.
@@ -375,14 +375,14 @@ impl Rendered {
     /// Renders the request of a question to a seat; `None` when it is not asked over HTTP.
     pub fn of(seat: &Seat, question: &LeadQuestion) -> Option<Self> {
         // The callback address is known only when the partner is asked.
-        let source = seat.http.as_ref().filter(|source| !source.has_callback());
-        source.map(|source| Self::by(source, &AskProgress::default(), question))
+        let http = seat.http.as_ref().filter(|http| !http.has_callback());
+        http.map(|http| Self::by(http, &AskProgress::default(), question))
     }
 
-    pub(super) fn by(source: &HttpSource, progress: &AskProgress, question: &LeadQuestion) -> Self {
+    pub(super) fn by(http: &HttpPartner, progress: &AskProgress, question: &LeadQuestion) -> Self {
         let begun = std::time::Instant::now();
-        let request = source.request(progress, question.given(), Secrets::Real);
-        let request = request.map_err(|error| AskError::Request(source.lines.locate(&error)));
+        let request = http.request(progress, question.given(), Secrets::Real);
+        let request = request.map_err(|error| AskError::Request(http.lines.locate(&error)));
         Self { request, took: begun.elapsed() }
     }
 }

@@ -10,7 +10,8 @@ use super::partner_clients::Rendered;
 use super::question::LeadQuestion;
 use offerd_partners::Seat;
 
-/// Most requests rendered before yielding to other tasks on this thread, about half a millisecond.
+/// Most requests prepared for one table, about half a millisecond of this thread; the rest are rendered when
+/// sent.
 const MOST: usize = 32;
 
 /// The question of a lead, and its rendered requests.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use uuid::Uuid;
 
 use super::engine::MatchingEngine;
-use super::preview_end::{self, UNTIL};
+use super::preview_expiry::{self, UNTIL};
 use offerd_model::{CreditBands, Lead, ProductType};
 use offerd_partners::base_url::absolute_in;
 use offerd_partners::catalog::CatalogOffer;
@@ -72,7 +72,7 @@ fn write(engine: &MatchingEngine, offers: &[(&Seat, &CatalogOffer, Quote)], made
         }
         let ids = &engine.records.templates.ids;
         let uuid = ids.preview(&seat.identity.key, seat.product_type, &offer.name);
-        let until = preview_end::told(ids, uuid, offer.text.stands_until(quote, made_at));
+        let until = preview_expiry::signed(ids, uuid, offer.text.stands_until(quote, made_at));
         let url = engine.base_url.absolute(format_args!("/click/{uuid}?{UNTIL}={until}"));
         write_offer(&mut out, &offer.text, quote, OfferPlace { uuid, url: &url, rank: nth + 1, made_at });
     }

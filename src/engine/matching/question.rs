@@ -4,11 +4,11 @@ use std::sync::{Arc, OnceLock};
 
 use chrono::{DateTime, Utc};
 
-use crate::rate_table::record::TableHeader;
+use crate::rate_table::record::TableHead;
 use offerd_model::{CreditBands, Lead};
 use offerd_partners::Facts;
-use offerd_partners::http::{AskContext, Given};
-use offerd_partners::ranking::RankedBy;
+use offerd_partners::http::{AskContext, MappingInput};
+use offerd_partners::ranking::Scorer;
 
 /// A lead's question, the same for every partner. Holds personal data, so it is not `Debug`.
 pub struct LeadQuestion {
@@ -17,8 +17,8 @@ pub struct LeadQuestion {
     /// The ids, and whether the lead is a test.
     pub asked: AskContext,
     bands: CreditBands,
-    given: OnceLock<Given>,
-    ranked_by: Option<Arc<RankedBy>>,
+    given: OnceLock<MappingInput>,
+    ranked_by: Option<Arc<Scorer>>,
 }
 
 impl LeadQuestion {
@@ -28,14 +28,14 @@ impl LeadQuestion {
     }
 
     /// The question to a table's seats, as of `now` by the store's clock.
-    pub fn of(table: &TableHeader, lead: Arc<Lead>, bands: CreditBands, now: DateTime<Utc>) -> Self {
-        let TableHeader { uuid: rate_table, lead: uuid, test, .. } = *table;
+    pub fn of(table: &TableHead, lead: Arc<Lead>, bands: CreditBands, now: DateTime<Utc>) -> Self {
+        let TableHead { uuid: rate_table, lead: uuid, test, .. } = *table;
         Self::new(lead, bands, AskContext { lead: uuid, rate_table, test, now })
     }
 
     /// Sets the ranking of the answers.
     #[must_use]
-    pub fn ranked_by(self, ranked_by: Option<Arc<RankedBy>>) -> Self {
+    pub fn ranked_by(self, ranked_by: Option<Arc<Scorer>>) -> Self {
         Self { ranked_by, ..self }
     }
 
@@ -45,7 +45,7 @@ impl LeadQuestion {
     }
 
     /// The lead as seen by mappings; built on first use.
-    pub fn given(&self) -> &Given {
-        self.given.get_or_init(|| Given::of(&self.facts(), &self.asked))
+    pub fn given(&self) -> &MappingInput {
+        self.given.get_or_init(|| MappingInput::of(&self.facts(), &self.asked))
     }
 }

@@ -15,17 +15,17 @@ use actix::prelude::*;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::admission::LiveSlot;
+use super::admission::PendingSlot;
 use super::audience::Audience;
 use super::budget::Budget;
 use super::configuration::Configuration;
 use super::engine::MatchingEngine;
 use super::idempotency::IdempotencyLock;
 use super::messages::{
-    AwaitTable, GetRateTable, Leave, LookForChange, PartnerAnswered, TableSnapshot, Unchanged, Until,
+    AskEnded, AwaitTable, GetRateTable, Leave, LookForChange, TableSnapshot, Unchanged, Until,
 };
 use super::prepared::PreparedRequests;
-use super::replies::SeatReplies;
+use super::replies::ReplyQueue;
 use crate::rate_table::machine::{Effect, Machine, MachineStart};
 use crate::rate_table::record::CallRecord;
 use crate::rate_table::table::Table;
@@ -34,7 +34,7 @@ use offerd_base::config::MatchingSettings;
 use offerd_base::telemetry::traces::LeadTrace;
 use offerd_model::{CreditBands, Lead, SuppressionDigest, SuppressionKind};
 use offerd_partners::Fit;
-use offerd_partners::ranking::RankedBy;
+use offerd_partners::ranking::Scorer;
 use offerd_store::CommitError;
 
 /// What an actor needs for its table, taken and released as the table advances.
@@ -50,8 +50,9 @@ pub struct TableResources {
     /// Maps scores to ratings.
     pub bands: CreditBands,
     /// The ranking of its offers, until it is complete; `None` scores them by the partner files.
-    pub ranked_by: Option<Arc<RankedBy>>,
-    /// For each seat of the table, the book's seat and its fitting offers; `None` if it left the book.
+    pub ranked_by: Option<Arc<Scorer>>,
+    /// For each seat of the table, the book's seat and its fitting offers; `None` if the current book has no
+    /// fit for it, and once it is asked.
     pub fits: Vec<Option<Fit>>,
     /// The journaled calls of its seats.
     pub calls: HashMap<u16, CallRecord>,
@@ -63,8 +64,8 @@ pub struct TableResources {
     pub deadline: Instant,
     /// The lock on the client's idempotency key, until the table is written.
     pub key_lock: Option<IdempotencyLock>,
-    /// The table's slot among live tables, until it is complete.
-    pub slot: Option<LiveSlot>,
+    /// The table's slot among pending tables, until it is complete.
+    pub slot: Option<PendingSlot>,
     /// The trace of the lead, until the table is complete.
     pub trace: LeadTrace,
 }
@@ -96,7 +97,7 @@ pub struct RateTableActor {
     /// The caller of the first write, and how far the table must come for it.
     waiting: Option<(Until, AckSender)>,
     /// The replies of partners, once one is asked that does not answer at once.
-    replies: Option<SeatReplies>,
+    replies: Option<ReplyQueue>,
     /// The time of the slowest partner, for first and second look.
     slowest: [Duration; 2],
     audience: Audience,
@@ -113,8 +114,8 @@ impl Actor for RateTableActor {
     }
 }
 
-impl StreamHandler<Vec<PartnerAnswered>> for RateTableActor {
-    fn handle(&mut self, answered: Vec<PartnerAnswered>, ctx: &mut Context<Self>) {
+impl StreamHandler<Vec<AskEnded>> for RateTableActor {
+    fn handle(&mut self, answered: Vec<AskEnded>, ctx: &mut Context<Self>) {
         answered.into_iter().for_each(|answered| self.take_in_reply(answered));
         self.drive(ctx);
     }
@@ -176,7 +177,7 @@ impl Handler<Leave> for RateTableActor {
 impl RateTableActor {
     /// An actor, ready to start on an arbiter.
     pub fn new(engine: Arc<MatchingEngine>, resources: TableResources, beginning: MachineStart) -> Self {
-        let deadline = beginning.table.head().longest();
+        let deadline = beginning.table.head().time_limit();
         let rules = MatchingSettings { deadline, ..resources.configuration.rules.matching };
         Self {
             engine,
@@ -210,7 +211,7 @@ impl RateTableActor {
     }
 
     fn go_live(&mut self, ctx: &mut Context<Self>) {
-        self.engine.live.add(self.shown().head(), ctx.address());
+        self.engine.actors.add(self.shown().head(), ctx.address());
         let left = self.resources.deadline.saturating_duration_since(Instant::now());
         ctx.run_later(left, |actor, ctx| {
             // Replies that are still gathering at the deadline were in time.
@@ -221,9 +222,9 @@ impl RateTableActor {
     }
 }
 
-/// However the actor ends, even by a panic, it is no longer live.
+/// However the actor ends, even by a panic, it is no longer among the actors.
 impl Drop for RateTableActor {
     fn drop(&mut self) {
-        self.engine.live.remove(self.shown().head().uuid);
+        self.engine.actors.remove(self.shown().head().uuid);
     }
 }

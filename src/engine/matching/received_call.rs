@@ -26,13 +26,14 @@ const UNREADABLE: &str = "unreadable_callback";
 
 const KEPT_MAX: usize = 4;
 
-/// Delivers a call to the ask with this address. An accepted call is on the disk.
+/// Delivers a call to the ask with this address; see
+/// [`Callbacks::deliver`](super::callbacks::Callbacks::deliver).
 pub async fn receive(engine: &MatchingEngine, id: Uuid, called: CallbackRequest) -> Found<CallbackResult> {
     let delivery = engine.callbacks.deliver(id, called.clone()).await;
-    if let CallbackResult::Unreadable { seat, located, .. } = &delivery {
+    if let CallbackResult::Unreadable { seat, for_operator, .. } = &delivery {
         let table = reading::table_of_callback(&engine.records, id)?.unwrap_or_default();
-        let (failures, cause) = (&engine.statistics.failures, Cause::new(located));
-        failures.note(&seat.known_as, table, UNREADABLE, Some(&cause));
+        let (failures, cause) = (&engine.statistics.failures, Cause::new(for_operator));
+        failures.note(&seat.recorded, table, UNREADABLE, Some(&cause));
     }
     if let CallbackResult::Nobody = delivery
         && let Some(table) = reading::table_of_callback(&engine.records, id)?
@@ -60,18 +61,18 @@ async fn keep_late(
     let setup = engine.configuration();
     let seat = setup.book.seat_of(&asked.key, asked.product_type);
     let Some(seat) = seat else { return Ok(CallbackResult::Late) };
-    let Some(source) = &seat.http else { return Ok(CallbackResult::Late) };
+    let Some(http) = &seat.http else { return Ok(CallbackResult::Late) };
     if called.decode(seat).is_err() {
         return Ok(CallbackResult::Late);
     }
-    let is_signed = source.is_signed(&called.headers, &called.body);
-    if is_signed && source.transcripts && seat.second_look == asked.second_look {
+    let is_signed = http.is_signed(&called.headers, &called.body);
+    if is_signed && http.transcripts && seat.second_look == asked.second_look {
         // The lock keeps concurrent calls within the limit; with too many waiting, there are enough.
         if let Ok(_lock) = engine.lock_record(Tree::Transcripts, id.as_bytes()).await
             && transcripts::count(&engine.records.store, table_uuid, position) < KEPT_MAX
         {
             let mut recorder =
-                engine.transcripts.record(table.head(), position, source, setup.rules.transcripts);
+                engine.transcripts.record(table.head(), position, http, setup.rules.transcripts);
             recorder.heard(CallInitiator::PartnerLate, None, &called.headers, &called.body);
             recorder.write().await;
         }
@@ -82,10 +83,10 @@ async fn keep_late(
         return Ok(CallbackResult::Unsigned);
     }
     let reply = reply(heard(called));
-    let read =
-        reader.read_late(reply.body.len(), progress, move |reader, progress| reader.late(progress, &reply));
+    let read = reader
+        .read_late(reply.body.len(), progress, move |reader, progress| reader.late_outcome(progress, &reply));
     if let Some((Some(outcome), progress)) = read.await {
-        let (records, is_event) = (engine.records.clone(), source.late_is_event);
+        let (records, is_event) = (engine.records.clone(), http.late_is_event);
         let afterwards = LateAnswerRecorder { records, table: table_uuid, seat: position, is_event };
         afterwards.came_late(outcome, progress).await;
     }

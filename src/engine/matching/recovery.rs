@@ -1,6 +1,7 @@
 //! Recovery: every pending table without an owner resumes under its original deadline, after a restart, a
-//! failure of the disk or database, or the death of another node. Recorded answers stay. Pending seats are
-//! asked again by the current book, except posts that may happen only once. Other seats fail.
+//! failure of the disk or database, or the death of another node. Recorded answers stay. A pending seat that
+//! the current book still has for the lead is asked again. One that it has not fails (`Gone`), and so does
+//! one whose at-most-once call may have been sent (`Unsure`).
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -22,7 +23,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 const AT_ONCE: usize = 256;
 
-/// Nodes, by [rank](OpenTable::rank), that try to take over a table at once, and the factor on each retry.
+/// Nodes, by [turn](OpenTable::turn), that try to take over a table at once, and the factor on each retry.
 const FIRST: usize = 1;
 const MORE: usize = 4;
 
@@ -93,7 +94,7 @@ pub async fn recover_for_ever(matchmaker: &Matchmaker) {
 impl OrphanedTables {
     fn of_ranks_below(&self, ranks: usize, matchmaker: &Matchmaker) -> Vec<OpenTable> {
         let me = matchmaker.engine().records.store.node();
-        self.left_behind.iter().copied().filter(|table| table.rank(me, &self.alive) < ranks).collect()
+        self.left_behind.iter().copied().filter(|table| table.turn(me, &self.alive) < ranks).collect()
     }
 }
 
@@ -112,7 +113,7 @@ fn read_unattended(engine: &MatchingEngine) -> Result<OrphanedTables, ReadError>
     let mut found = OrphanedTables { alive, ..OrphanedTables::default() };
     for table in open {
         if table.node == store.node() {
-            if !engine.live.has(table.uuid) {
+            if !engine.actors.has(table.uuid) {
                 found.own.insert(table.uuid);
             }
         } else if !found.alive.contains(&table.node) {

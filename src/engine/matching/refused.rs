@@ -33,7 +33,7 @@ pub enum LeadRefusal {
 
 impl LeadRefusal {
     /// The disk did not take the lead, or its whole table, by the deadline.
-    pub(super) fn late() -> Self {
+    pub(super) fn stalled() -> Self {
         Self::StoreStalled.counted("store_stalled")
     }
 
@@ -42,7 +42,7 @@ impl LeadRefusal {
         self
     }
 
-    pub(super) fn by(record: &LeadRecord, failure: CommitError) -> Self {
+    pub(super) fn of_commit(failure: CommitError, record: &LeadRecord) -> Self {
         let (reason, refused) = match failure {
             CommitError::Guard { found, .. } => {
                 // An identity record is eight bytes of time and the lead; otherwise the lead conflicts.

@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
 use super::call_facts::CallFacts;
-use super::messages::PartnerAnswered;
+use super::messages::AskEnded;
 use crate::rate_table::outcome::{AskFailure, AskResult, Outcome};
 use offerd_base::telemetry::traces::AskTrace;
 
@@ -32,27 +32,27 @@ pub struct AskTime {
 
 /// The reply queue of one table. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub struct SeatReplies(Arc<ReplyQueue>);
+pub struct ReplyQueue(Arc<QueueShared>);
 
 #[derive(Debug, Default)]
-struct ReplyQueue {
+struct QueueShared {
     state: Mutex<ReplyQueueState>,
     wanted: Notify,
 }
 
 #[derive(Debug, Default)]
 struct ReplyQueueState {
-    arrived: Vec<PartnerAnswered>,
+    arrived: Vec<AskEnded>,
     outstanding: usize,
     hurried: bool,
 }
 
-impl SeatReplies {
+impl ReplyQueue {
     /// Registers an ask that starts now, or goes on after a restart; it must reply within its budget.
-    pub fn register(&self, seat: usize, time: AskTime, trace: AskTrace) -> SeatReply {
+    pub fn register(&self, seat: usize, time: AskTime, trace: AskTrace) -> OwedReply {
         self.0.state.lock().outstanding += 1;
         let (replies, trace) = (self.clone(), Some(trace));
-        SeatReply { replies, seat, asked_at: Instant::now(), time, trace }
+        OwedReply { replies, seat, asked_at: Instant::now(), time, trace }
     }
 
     /// Sets whether the table needs each reply at once.
@@ -67,12 +67,12 @@ impl SeatReplies {
     }
 
     /// Takes the arrived replies without further gathering.
-    pub fn take(&self) -> Vec<PartnerAnswered> {
+    pub fn take(&self) -> Vec<AskEnded> {
         mem::take(&mut self.0.state.lock().arrived)
     }
 
     /// The replies in batches, each gathered for at most `longest`. Never ends.
-    pub fn gathered(&self, longest: Duration) -> impl Stream<Item = Vec<PartnerAnswered>> + use<> {
+    pub fn gathered(&self, longest: Duration) -> impl Stream<Item = Vec<AskEnded>> + use<> {
         unfold(self.clone(), move |replies| async move {
             replies.until(|state| !state.arrived.is_empty()).await;
             // After a timeout, take what has arrived.
@@ -87,7 +87,7 @@ impl SeatReplies {
         }
     }
 
-    fn arrive(&self, answered: PartnerAnswered) {
+    fn arrive(&self, answered: AskEnded) {
         let mut state = self.0.state.lock();
         let first = state.arrived.is_empty();
         state.arrived.push(answered);
@@ -109,15 +109,15 @@ impl ReplyQueueState {
 
 /// The obligation to reply for one seat. Dropping it replies with a failure.
 #[derive(Debug)]
-pub struct SeatReply {
-    replies: SeatReplies,
+pub struct OwedReply {
+    replies: ReplyQueue,
     seat: usize,
     asked_at: Instant,
     time: AskTime,
     trace: Option<AskTrace>,
 }
 
-impl SeatReply {
+impl OwedReply {
     /// Adds facts about the calls to the trace.
     pub fn tell(&mut self, facts: CallFacts) {
         if let Some(trace) = &mut self.trace {
@@ -148,11 +148,11 @@ impl SeatReply {
         trace.note("offerd.offers", result.outcome.quotes().len() as i64);
         trace.end(result.outcome.word(), !result.outcome.is_failure());
         let (at, elapsed) = (at + elapsed.as_millis() as i64, elapsed_before_restart + elapsed);
-        self.replies.arrive(PartnerAnswered { seat: self.seat, result, at, elapsed });
+        self.replies.arrive(AskEnded { seat: self.seat, result, at, elapsed });
     }
 }
 
-impl Drop for SeatReply {
+impl Drop for OwedReply {
     /// The sender panicked or is gone.
     fn drop(&mut self) {
         self.give(Outcome::Failed(AskFailure::Panicked).into());
@@ -172,7 +172,7 @@ mod tests {
 
     const LONGEST: Duration = Duration::from_millis(100);
 
-    fn expected(replies: &SeatReplies, seats: usize) -> Vec<SeatReply> {
+    fn expected(replies: &ReplyQueue, seats: usize) -> Vec<OwedReply> {
         let trace = LeadTrace::default();
         let time = AskTime { at: 0, elapsed_before_restart: Duration::ZERO, budget: Duration::from_secs(3) };
         (0..seats).map(|seat| replies.register(seat, time, trace.ask("bank", "loan"))).collect()
@@ -182,13 +182,13 @@ mod tests {
         Outcome::NoOffers(NoOfferReason::Declined).into()
     }
 
-    fn seats(answered: Option<Vec<PartnerAnswered>>) -> Vec<usize> {
+    fn seats(answered: Option<Vec<AskEnded>>) -> Vec<usize> {
         answered.expect("it never ends").iter().map(|one| one.seat).collect()
     }
 
     #[tokio::test(start_paused = true)]
     async fn replies_are_taken_in_together_when_the_last_has_come() {
-        let replies = SeatReplies::default();
+        let replies = ReplyQueue::default();
         let mut gathered = pin!(replies.gathered(LONGEST));
         let mut expected = expected(&replies, 3);
         expected.remove(1).send(declined());
@@ -201,7 +201,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_has_come_does_not_wait_longer_than_it_may() {
-        let replies = SeatReplies::default();
+        let replies = ReplyQueue::default();
         let mut gathered = pin!(replies.gathered(LONGEST));
         let mut expected = expected(&replies, 3);
         let begun = Instant::now();
@@ -215,7 +215,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_is_in_a_hurry_has_each_at_once() {
-        let replies = SeatReplies::default();
+        let replies = ReplyQueue::default();
         let mut gathered = pin!(replies.gathered(LONGEST));
         let mut expected = expected(&replies, 3);
         expected.remove(0).send(declined());
@@ -228,7 +228,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_answer_long_after_its_time_is_none() {
-        let replies = SeatReplies::default();
+        let replies = ReplyQueue::default();
         let mut expected = expected(&replies, 3);
         let late = expected.remove(2);
         expected.remove(0).send(Outcome::TimedOut);
@@ -247,7 +247,7 @@ mod tests {
             tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap();
         runtime.block_on(async {
             for round in 0..200_usize {
-                let replies = SeatReplies::default();
+                let replies = ReplyQueue::default();
                 let mut gathered = pin!(replies.gathered(Duration::from_secs(60)));
                 for reply in expected(&replies, 16) {
                     let replies = replies.clone();
@@ -270,7 +270,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_reply_that_is_dropped_is_the_end_of_the_ask() {
-        let replies = SeatReplies::default();
+        let replies = ReplyQueue::default();
         drop(expected(&replies, 1));
         let answered = pin!(replies.gathered(LONGEST)).next().await.expect("it never ends");
         assert_eq!(answered[0].result, Outcome::Failed(AskFailure::Panicked).into());

@@ -46,7 +46,7 @@ impl Seating {
         let (left_out, fits): (Vec<Fit>, Vec<Fit>) = book
             .fitting(&facts)
             .into_iter()
-            .partition(|fit| leaving_out(&treatments, &fit.seat.known_as, wants_loans).is_some());
+            .partition(|fit| leaving_out(&treatments, &fit.seat.recorded, wants_loans).is_some());
         let mut plan = SeatingPlan::new(fits, wants_loans, most, record.uuid, judge);
         plan.not_seated.extend(left_out.into_iter().map(|fit| (fit, Some(Denied::Experiment))));
         let cut = plan.not_seated.iter().filter(|(_, by)| by.is_none()).count();
@@ -59,6 +59,6 @@ impl Seating {
     /// The seats without a place, as recorded.
     pub fn not_seated(&self) -> Vec<NotSeated> {
         let not_seated = self.plan.not_seated.iter().take(MAX_NOT_SEATED);
-        not_seated.map(|(fit, by)| NotSeated { seat: fit.seat.text.fingerprint, by: *by }).collect()
+        not_seated.map(|(fit, by)| NotSeated { seat: fit.seat.recorded_text.fingerprint, by: *by }).collect()
     }
 }

@@ -19,18 +19,18 @@ const TAKEN_OVER_WITHIN: Duration = Duration::from_secs(10);
 
 /// A rate table as it is now; `None` when the viewer has no such table.
 pub async fn rate_table(engine: &MatchingEngine, viewer: Viewer, uuid: Uuid) -> Found<Option<TableSnapshot>> {
-    if let Some(kept) = engine.kept.get(viewer, uuid) {
+    if let Some(kept) = engine.complete.get(viewer, uuid) {
         return Ok(Some(kept));
     }
-    let since = engine.kept.generation();
-    match engine.live.get(uuid, viewer) {
+    let since = engine.complete.generation();
+    match engine.actors.get(uuid, viewer) {
         Some(None) => return Ok(None),
         Some(Some(actor)) => {
             // A table whose actor just stopped is complete or left to recovery; either way the store has it.
             if let Ok(Some(snapshot)) = actor.send(GetRateTable).await {
                 // The store may have erased it without the actor's knowledge.
                 if !snapshot.pending && complete_at(engine, viewer, uuid, &[snapshot.version]).is_some() {
-                    engine.kept.keep(since, &snapshot);
+                    engine.complete.insert(since, &snapshot);
                 }
                 return Ok(Some(snapshot));
             }
@@ -43,7 +43,7 @@ pub async fn rate_table(engine: &MatchingEngine, viewer: Viewer, uuid: Uuid) -> 
         return Ok(None);
     }
     let shown = engine.show(&stored).ok_or(RecordUnavailable)?;
-    engine.kept.keep(since, &shown);
+    engine.complete.insert(since, &shown);
     Ok(Some(shown))
 }
 
@@ -92,10 +92,10 @@ async fn look(
     if versions.is_empty() {
         return Ok(rate_table(engine, viewer, table).await?.map(Polled::Shown));
     }
-    if let Some(kept) = engine.kept.get(viewer, table) {
+    if let Some(kept) = engine.complete.get(viewer, table) {
         return Ok(Some(kept.polled(versions)));
     }
-    let unchanged = match engine.live.get(table, viewer) {
+    let unchanged = match engine.actors.get(table, viewer) {
         Some(Some(actor)) => unchanged(&actor, versions, longest).await,
         _ => complete_at(engine, viewer, table, versions),
     };

@@ -17,13 +17,13 @@ use super::engine::MatchingEngine;
 use super::question::LeadQuestion;
 use crate::rate_table::bids::Sale;
 use crate::rate_table::outcome::Cause;
-use crate::rate_table::record::{CallRecord, LateEvent, LateEventKind};
+use crate::rate_table::record::{CallRecord, EventAfterAsk, EventAfterAskKind};
 use crate::rate_table::table::Table;
 use crate::records::postings::Posting;
 use crate::records::{Found, RecordUnavailable, reading, writing};
 use offerd_model::EventType;
 use offerd_partners::Seat;
-use offerd_partners::http::HttpSource;
+use offerd_partners::http::HttpPartner;
 use offerd_store::CommitError;
 use offerd_store::entities::LeadRecord;
 
@@ -33,7 +33,7 @@ const FAILED: &str = "failed_post";
 #[derive(Debug)]
 pub struct ShownTables {
     shown: UnboundedSender<ShownTable>,
-    /// Held until [`keep`] starts.
+    /// Held until [`run`] starts.
     waiting: Mutex<Option<UnboundedReceiver<ShownTable>>>,
 }
 
@@ -65,7 +65,7 @@ impl ShownTables {
 }
 
 /// Makes the posts for shown tables, for ever.
-pub async fn keep(engine: Arc<MatchingEngine>) {
+pub async fn run(engine: Arc<MatchingEngine>) {
     let Some(mut shown) = engine.shown.waiting.lock().take() else { return };
     while let Some(table) = shown.recv().await {
         let Ok((table, lead, due)) = due(&engine, &table) else { continue };
@@ -93,7 +93,7 @@ fn due(engine: &MatchingEngine, (table, seats): &ShownTable) -> Found<(Table, Le
             return None;
         }
         let seat = book.seat_of(&text.key, text.product_type)?;
-        seat.http.as_ref().filter(|source| source.post.when_shown())?;
+        seat.http.as_ref().filter(|http| http.post.when_shown())?;
         Some(DuePost { seat: Arc::clone(seat), position, before })
     };
     let due = reading::calls(&engine.records.store, table.head().uuid)?.into_iter().filter_map(of_call);
@@ -108,13 +108,14 @@ async fn make(
     post: DuePost,
 ) -> Result<(), CommitError> {
     let DuePost { seat, position, before } = post;
-    let Some(source) = &seat.http else { return Ok(()) };
+    let Some(http) = &seat.http else { return Ok(()) };
     let whose = (table, lead.created_at);
     let at = engine.now_ms();
     // The record if a kill precedes the response.
-    let unanswered = LateEvent { at, end: LateEventKind::Unclear(Cause::new("no answer has arrived")) };
+    let unanswered =
+        EventAfterAsk { at, end: EventAfterAskKind::Unclear(Cause::new("no answer has arrived")) };
     let sent = CallRecord { sent: true, at, later: Some(unanswered), ..before.clone() };
-    let claim = writing::later(whose, position, (Some(&before), &sent), (None, None));
+    let claim = writing::after_ask(whose, position, (Some(&before), &sent), (None, None));
     let claim = alone(&engine.records, (table.head(), position), before.step, claim).await;
     // Another table of the lead has posted it.
     let Ok(Some(claim)) = claim else { return Ok(()) };
@@ -124,17 +125,17 @@ async fn make(
         Err(CommitError::Guard { .. } | CommitError::Erased) => return Ok(()),
         Err(failure) => return Err(failure),
     }
-    let end = send(engine, (&seat, source), table, lead, (position, &sent)).await;
+    let end = send(engine, (&seat, http), table, lead, (position, &sent)).await;
     let at = engine.now_ms();
     let paid = sent.bid.filter(|bid| *bid > 0.0);
     let (event, dollars) = match &end {
-        LateEventKind::Taken => (Some((EventType::LenderQualifiedLead, at)), paid),
-        LateEventKind::NotTaken => (Some((EventType::ApiRejected, at)), None),
+        EventAfterAskKind::Taken => (Some((EventType::LenderQualifiedLead, at)), paid),
+        EventAfterAskKind::NotTaken => (Some((EventType::ApiRejected, at)), None),
         _ => (None, None),
     };
     let sale = dollars.map(|dollars| Sale { seat: position, at, dollars });
-    let after = CallRecord { later: Some(LateEvent { at, end }), ..sent.clone() };
-    let commit = writing::later(whose, position, (Some(&sent), &after), (event, sale));
+    let after = CallRecord { later: Some(EventAfterAsk { at, end }), ..sent.clone() };
+    let commit = writing::after_ask(whose, position, (Some(&sent), &after), (event, sale));
     engine.records.store.commit(commit).await?;
     if let Some(sale) = sale.filter(|_| !table.head().test) {
         engine.limiter.add_payout(&Posting::of_sale(&table.seats()[usize::from(position)], &sale));
@@ -144,31 +145,31 @@ async fn make(
 
 async fn send(
     engine: &MatchingEngine,
-    (seat, source): (&Seat, &HttpSource),
+    (seat, http): (&Seat, &HttpPartner),
     table: &Table,
     lead: &LeadRecord,
     (position, sent): (u16, &CallRecord),
-) -> LateEventKind {
-    let progress = source.restore_progress(&sent.progress());
+) -> EventAfterAskKind {
+    let progress = http.restore_progress(&sent.progress());
     let question = LeadQuestion::of(table.head(), Arc::new(lead.lead.clone()), lead.bands, engine.now());
     let record = || {
         let settings = engine.configuration().rules.transcripts;
-        engine.transcripts.record(table.head(), position, source, settings)
+        engine.transcripts.record(table.head(), position, http, settings)
     };
-    let mut session = AskSession { transcript: source.transcripts.then(record), ..AskSession::default() };
+    let mut session = AskSession { transcript: http.transcripts.then(record), ..AskSession::default() };
     let taken = match (engine.configuration().clients.of(seat), progress) {
         (Some(client), Some(progress)) => {
-            client.post(source, &question, (&progress, &mut session), Instant::now() + seat.timeout).await
+            client.post(http, &question, (&progress, &mut session), Instant::now() + seat.timeout).await
         }
         _ => Err("the partner's file has changed".to_owned()),
     };
     match taken {
-        Ok(true) => LateEventKind::Taken,
-        Ok(false) => LateEventKind::NotTaken,
+        Ok(true) => EventAfterAskKind::Taken,
+        Ok(false) => EventAfterAskKind::NotTaken,
         Err(cause) => {
             let (failures, cause) = (&engine.statistics.failures, Cause::new(cause));
-            failures.note(&seat.known_as, table.head().uuid, FAILED, Some(&cause));
-            LateEventKind::Unclear(cause)
+            failures.note(&seat.recorded, table.head().uuid, FAILED, Some(&cause));
+            EventAfterAskKind::Unclear(cause)
         }
     }
 }

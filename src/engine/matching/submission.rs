@@ -62,7 +62,7 @@ pub struct Merge<'a> {
     /// The lead.
     pub lead: Uuid,
     /// The attributes to merge.
-    pub later: &'a Lead,
+    pub attributes: &'a Lead,
     /// Whether the client declares that it knows values beyond the specification.
     pub newer_values: bool,
     /// Leads older than this, Unix milliseconds, are treated as missing.

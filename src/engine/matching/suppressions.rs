@@ -275,7 +275,7 @@ impl SuppressionReason {
     }
 
     /// What was wanted, and what was found instead.
-    pub fn told(&self) -> (&'static str, String) {
+    pub fn wanted_and_found(&self) -> (&'static str, String) {
         match self {
             Self::Listed(name) => {
                 ("a person on none of its suppression lists", format!("one who is on `{name}`"))

@@ -32,7 +32,7 @@ fn who_waits_for_a_pending_table_that_has_no_actor_waits() {
         let world = World::of(&[partner("slow").loan(&simulate("9s"))]).await;
         let pending = world.submit(Until::Prompt).await;
         let engine = world.matchmaker.engine();
-        for actor in engine.live.all() {
+        for actor in engine.actors.all() {
             actor.send(Leave).await.unwrap();
         }
         let (begun, longest) = (Instant::now(), Duration::from_secs(5));
@@ -205,7 +205,7 @@ fn what_still_gathers_when_the_daemon_stops_is_written() {
         let world = World::with_rules(&partners, rules).await;
         let stopping = async {
             tokio::time::sleep(Duration::from_secs(2)).await;
-            world.matchmaker.drain().await;
+            world.matchmaker.stop_all().await;
         };
         let (cut, ()) = tokio::join!(world.try_submit(Until::Complete), stopping);
         assert!(cut.is_err(), "it was to be complete");
@@ -258,7 +258,7 @@ fn a_complete_table_is_read_from_the_store_once_its_actor_has_left() {
         tokio::time::sleep(Duration::from_secs(2)).await;
         let live = world.poll(uuid(&first)).await;
         tokio::time::sleep(Duration::from_secs(3600)).await;
-        assert!(world.matchmaker.engine().live.all().is_empty(), "a complete table lingers only a little");
+        assert!(world.matchmaker.engine().actors.all().is_empty(), "a complete table lingers only a little");
         let stored = world.poll(uuid(&first)).await;
         assert_eq!((live.json, live.version), (stored.json, stored.version));
     });
@@ -321,7 +321,7 @@ fn what_was_answered_while_the_disk_failed_is_kept_and_nobody_is_asked_again_for
         tokio::time::sleep(Duration::from_secs(30)).await;
         let meanwhile = world.poll(uuid(&before)).await;
         assert_eq!((loan_offers(&meanwhile), meanwhile.pending), (1, true), "polls go on");
-        assert!(world.matchmaker.engine().live.has(uuid(&before)));
+        assert!(world.matchmaker.engine().actors.has(uuid(&before)));
         world.disk.set(false);
         world.submit(Until::Prompt).await;
         // No recovery needed: the answers are written.

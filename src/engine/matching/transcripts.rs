@@ -15,13 +15,13 @@ use uuid::Uuid;
 
 use super::ask_error::AskError;
 use super::question::LeadQuestion;
-use crate::rate_table::record::TableHeader;
+use crate::rate_table::record::TableHead;
 use crate::rate_table::transcript::{CallEnd, CallInitiator, HttpMessage, TranscribedCall, Transcript};
 use crate::records::transcripts;
 use offerd_base::config::TranscriptSettings;
 use offerd_base::telemetry::metrics::TRANSCRIPTS;
 use offerd_partners::http::withheld::{SecretRedaction, kept_headers};
-use offerd_partners::http::{AskProgress, HttpRequest, HttpSource};
+use offerd_partners::http::{AskProgress, HttpPartner, HttpRequest};
 use offerd_store::{Commit, CommitError, Store};
 use offerd_wire::CallReply;
 
@@ -72,9 +72,9 @@ impl Transcripts {
     /// A recorder for an ask of a seat about a lead.
     pub fn record(
         &self,
-        head: &TableHeader,
+        head: &TableHead,
         seat: u16,
-        source: &HttpSource,
+        http: &HttpPartner,
         settings: TranscriptSettings,
     ) -> Recorder {
         Recorder {
@@ -82,7 +82,7 @@ impl Transcripts {
             lead: head.lead,
             place: (head.uuid, seat),
             settings,
-            withheld: source.withheld(),
+            withheld: http.withheld(),
             drafts: Vec::new(),
             left_out: 0,
             room: settings.call_bytes.saturating_mul(ASK_SHARE),
@@ -122,7 +122,7 @@ impl Recorder {
     /// Records our call, with its duration and result.
     pub(super) fn made(
         &mut self,
-        source: &HttpSource,
+        http: &HttpPartner,
         progress: &AskProgress,
         question: &LeadQuestion,
         (sent, took): (HttpRequest, Duration),
@@ -131,7 +131,7 @@ impl Recorder {
         if !self.has_room() {
             return;
         }
-        let kept = source.kept_request(&sent, progress, question.given(), &mut self.withheld);
+        let kept = http.kept_request(&sent, progress, question.given(), &mut self.withheld);
         let limit = self.settings.call_bytes;
         let (mut message, of_request) = self.message(kept.headers, &kept.body, limit);
         // A body whose secrets cannot be located is not kept at all.
@@ -146,7 +146,7 @@ impl Recorder {
             Err(error) => (CallEnd::Failed(error.to_string()), 0),
         };
         let took_ms = u32::try_from(took.as_millis()).unwrap_or(u32::MAX);
-        let step = source.step_key(progress).map(str::to_owned);
+        let step = http.step_key(progress).map(str::to_owned);
         let call = TranscribedCall {
             at: self.transcripts.store.now_ms() - i64::from(took_ms),
             took_ms,

@@ -13,7 +13,7 @@ use crate::records::{Records, reading};
 use offerd_model::{EventType, PartnerEventType};
 use offerd_partners::declared::PayoutStep;
 use offerd_partners::ranking::estimate::RatingBand;
-use offerd_partners::{Quote, SeatTemplate};
+use offerd_partners::{Quote, RecordedSeat};
 use offerd_store::entities::Happening;
 use offerd_store::{CommitError, Tree};
 
@@ -79,7 +79,7 @@ impl<'r> ClickFold<'r> {
             None => (reading::tables_of(&records.store, &lead).into_iter().filter_map(read).collect(), None),
         };
         let institution = happening.institution.as_ref().map(|(uuid, _)| *uuid);
-        let is_meant = |seat: &SeatTemplate| {
+        let is_meant = |seat: &RecordedSeat| {
             Some(seat.institution) == institution
                 && happening.product_type.is_none_or(|wanted| wanted == seat.product_type)
         };
@@ -102,19 +102,19 @@ impl<'r> ClickFold<'r> {
     fn of(
         &self,
         table: &Table,
-        (number, seat, quote): (u16, &Arc<SeatTemplate>, &Quote),
+        (number, seat, quote): (u16, &Arc<RecordedSeat>, &Quote),
         band: RatingBand,
     ) -> Option<NamedOffer> {
         let head = table.head();
         let text = self.records.templates.of(quote).ok()?;
-        let imprint = text.imprint.as_ref()?;
-        let offer = imprint.name.split('/').next().unwrap_or_default().to_owned();
+        let click_terms = text.click_terms.as_ref()?;
+        let offer = click_terms.name.split('/').next().unwrap_or_default().to_owned();
         Some(NamedOffer {
             whose: ClickOwner { company: head.company, test: head.test },
             day: day_of(head.created_at),
             at: OfferRatingKey { product_type: seat.product_type, partner: seat.key.clone(), offer, band },
             fingerprint: fingerprint(self.records.templates.ids.offer(head.uuid, number)),
-            on: imprint.payout.on,
+            on: click_terms.payout.on,
         })
     }
 

@@ -35,13 +35,13 @@ impl Projection for RankingLearner {
 
     async fn begin(&mut self) {
         let store = self.rankings.0.records.store.clone();
-        while !store.leads() {
+        while !store.is_leader() {
             // The leader may have written more.
             self.rankings.drop_counts();
             if let Err(failure) = self.rankings.refresh(&mut self.due).await {
                 error!(%failure, "could not read what was learnt from clicks; will retry");
             }
-            let _ = tokio::time::timeout(LOOK_AGAIN, store.until_it_leads()).await;
+            let _ = tokio::time::timeout(LOOK_AGAIN, store.until_leader()).await;
         }
         // The last read may predate the final writes of the previous leader.
         self.rankings.drop_counts();
@@ -111,8 +111,8 @@ impl Rankings {
             return Ok(());
         }
         let today = day_of(store.now_ms());
-        let is_whole = due.is_by_others(&rules) || due.day != Some(today) || !store.leads();
-        if store.leads() {
+        let is_whole = due.is_by_others(&rules) || due.day != Some(today) || !store.is_leader();
+        if store.is_leader() {
             let days = u32::try_from(rules.window.as_secs() / 86_400).unwrap_or(u32::MAX);
             let (rankings, first) = (self.clone(), today.saturating_sub(days));
             let old = blocking(move || rankings.with_counts(|counts| counts.forget_before(first))).await??;

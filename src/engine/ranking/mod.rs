@@ -33,7 +33,7 @@ use self::snapshot::{Learnt, RankingSnapshot};
 use crate::records::Records;
 use offerd_base::config::RankingSettings;
 use offerd_base::telemetry::metrics::RANKING_LEARNT_AT;
-use offerd_partners::ranking::{Prior, RankedBy};
+use offerd_partners::ranking::{Prior, Scorer};
 use offerd_store::CommitError;
 use offerd_store::tokens::Tokens;
 
@@ -75,7 +75,7 @@ impl Rankings {
     }
 
     /// The ranking of a company's table: the `named` one, or else the one in the settings, if any.
-    pub fn ranked_by(&self, company: Uuid, test: bool, named: Option<&str>) -> Option<Arc<RankedBy>> {
+    pub fn ranked_by(&self, company: Uuid, test: bool, named: Option<&str>) -> Option<Arc<Scorer>> {
         self.snapshot()?.ranked_by(ClickOwner { company, test }, named).map(Arc::new)
     }
 

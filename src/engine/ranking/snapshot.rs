@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::key::ClickOwner;
 use offerd_base::config::{NamedRanking, RankingSettings};
-use offerd_partners::ranking::{Conversions, RankedBy, Ranking, Weights};
+use offerd_partners::ranking::{Conversions, Ranking, Scorer, Weights};
 
 /// The learnt conversions, by owner.
 pub type Learnt = HashMap<ClickOwner, Arc<Conversions>>;
@@ -54,11 +54,11 @@ impl RankingSnapshot {
     }
 
     /// The ranking of a company: the `named` one, or its own, or the default; `None` without one.
-    pub fn ranked_by(&self, whose: ClickOwner, named: Option<&str>) -> Option<RankedBy> {
+    pub fn ranked_by(&self, whose: ClickOwner, named: Option<&str>) -> Option<Scorer> {
         let own = || self.of_companies.get(&whose.company).map(String::as_str);
         let name = named.or_else(own).or(self.rules.default.as_deref())?;
         let ranking = Arc::clone(self.rankings.get(name)?);
-        Some(RankedBy { ranking, conversions: Arc::clone(self.conversions(whose)) })
+        Some(Scorer { ranking, conversions: Arc::clone(self.conversions(whose)) })
     }
 
     /// What an owner's clicks have shown.

@@ -117,7 +117,7 @@ impl Story {
     async fn restart(self) -> Self {
         let Self { world, rankings, .. } = self;
         drop(rankings);
-        world.matchmaker.drain().await;
+        world.matchmaker.stop_all().await;
         // The actors must be gone before the store is reopened.
         tokio::time::sleep(Duration::from_millis(1)).await;
         let world = world.crash(&partners()).await;

@@ -16,7 +16,7 @@ impl Bids {
     }
 
     /// The place of a seat's bid; `None` when it has not bid.
-    pub fn place(&self, seat: usize) -> Option<BidRank> {
+    pub fn rank(&self, seat: usize) -> Option<BidRank> {
         let (_, own) = self.0.iter().find(|(bidder, _)| *bidder == seat)?;
         let higher = self.0.iter().filter(|(_, dollars)| dollars > own).count();
         let equal = self.0.iter().filter(|(bidder, dollars)| dollars == own && *bidder < seat).count();
@@ -82,10 +82,10 @@ mod tests {
     fn equal_bids_are_in_the_order_of_seats_and_withdrawn_ones_do_not_count() {
         let mut bids = Bids::default();
         [(2, 7.0), (1, 5.0), (0, 5.0)].into_iter().for_each(|(seat, dollars)| bids.add(seat, dollars));
-        assert_eq!(bids.place(1), Some(BidRank { higher: 1, equal: 1 }));
-        assert_eq!(bids.place(0), Some(BidRank { higher: 1, equal: 0 }));
+        assert_eq!(bids.rank(1), Some(BidRank { higher: 1, equal: 1 }));
+        assert_eq!(bids.rank(0), Some(BidRank { higher: 1, equal: 0 }));
         bids.withdraw(2);
-        assert_eq!((bids.place(1), bids.place(2)), (Some(BidRank { higher: 0, equal: 1 }), None));
+        assert_eq!((bids.rank(1), bids.rank(2)), (Some(BidRank { higher: 0, equal: 1 }), None));
     }
 
     proptest! {
@@ -95,14 +95,14 @@ mod tests {
             for (seat, dollars) in dollars.iter().enumerate().rev() {
                 bids.add(seat, f64::from(*dollars));
             }
-            let places: Vec<usize> = (0..dollars.len()).map(|seat| bids.place(seat).unwrap().before()).collect();
+            let places: Vec<usize> = (0..dollars.len()).map(|seat| bids.rank(seat).unwrap().before()).collect();
             let mut sorted = places.clone();
             sorted.sort_unstable();
             prop_assert!(sorted.into_iter().eq(0..dollars.len()));
             for (one, other) in (0..dollars.len()).flat_map(|one| (0..dollars.len()).map(move |other| (one, other))) {
                 prop_assert!(dollars[one] <= dollars[other] || places[one] < places[other]);
             }
-            prop_assert_eq!(bids.place(dollars.len()), None);
+            prop_assert_eq!(bids.rank(dollars.len()), None);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The rate table as a state machine, without actor, clock or store: events in, effects out.
 //!
 //! ```text
-//!  Asked, NoTime, Answered ─┐                     ┌─ Ask        seats; each then is Asked, NoTime or Answered
-//!  HeldJudged ──────────────┤                     ├─ JudgeHeld  held seats; their limits answer HeldJudged
-//!  DeadlinePassed ──────────┼─▶ handle … poll ───▶┼─ Write      the write `in_flight`, then Written or PutOff
-//!  Written, PutOff, Retry ──┘                     ├─ GiveBack, Show, Settle
+//!  Asked, NoTime, Ended ───┐                     ┌─ Ask        seats; each then is Asked, NoTime or Ended
+//!  HeldJudged ─────────────┤                     ├─ JudgeHeld  held seats; their limits answer HeldJudged
+//!  DeadlinePassed ─────────┼─▶ handle … poll ───▶┼─ Write      the write `in_flight`, then Written or PutOff
+//!  Written, PutOff, Retry ─┘                     ├─ GiveBack, Show, Settle
 //! ```
 //!
 //! One write is in flight at a time, and only written answers are shown. The first write includes the seats
@@ -12,8 +12,8 @@
 
 use super::bids::Sale;
 use super::outcome::{AskResult, NoOfferReason, Outcome};
-use super::progress::{HeldDecision, SeatEvent as Step, SeatPhase, TableProgress};
-use super::record::{AnswerRecord, Ask, LaterDecisions, SeatAnswer};
+use super::progress::{HeldDecision, SeatEvent, SeatPhase, TableProgress};
+use super::record::{AnswerRecord, Ask, LaterDecisions, SeatOutcome};
 use super::seating::Verdict;
 use super::table::Table;
 
@@ -35,7 +35,7 @@ pub enum TableEvent {
         at: i64,
     },
     /// An ask ended.
-    Answered {
+    Ended {
         /// Position of the seat.
         seat: usize,
         /// The result of the ask.
@@ -43,7 +43,7 @@ pub enum TableEvent {
         /// When, Unix milliseconds.
         at: i64,
     },
-    /// The limits decided which held seats are asked. A held seat without a verdict has left the book.
+    /// The limits decided which held seats are asked. A held seat without a verdict has no fit.
     HeldJudged {
         /// When, Unix milliseconds.
         at: i64,
@@ -121,7 +121,7 @@ pub struct Machine {
     seats: Vec<MachineSeat>,
     decisions: LaterDecisions,
     decisions_changed: bool,
-    arrived: Vec<(SeatAnswer, Option<Ask>)>,
+    arrived: Vec<(SeatOutcome, Option<Ask>)>,
     pub(crate) in_flight: Option<TableWrite>,
     put_off: bool,
     is_written: bool,
@@ -237,7 +237,7 @@ impl Machine {
                 self.decisions_changed = true;
                 self.note(seat, Outcome::NoOffers(NoOfferReason::NoTime).into(), at);
             }
-            TableEvent::Answered { seat, result, at } => self.note(seat, result, at),
+            TableEvent::Ended { seat, result, at } => self.note(seat, result, at),
             TableEvent::HeldJudged { at, verdicts } => self.begin_second_look(at, verdicts),
             TableEvent::DeadlinePassed { at } => {
                 for seat in self.waited_for().collect::<Vec<_>>() {
@@ -294,12 +294,12 @@ impl Machine {
 
     fn note(&mut self, seat: usize, result: AskResult, at: i64) {
         let offers = !result.outcome.quotes().is_empty();
-        if self.ahead.apply(Step::Ended { seat, offers }).is_err() {
+        if self.ahead.apply(SeatEvent::Ended { seat, offers }).is_err() {
             return;
         }
         let AskResult { outcome, cause, pays } = result;
         (self.seats[seat].due, self.seats[seat].pays) = (false, pays);
-        self.arrived.push((SeatAnswer { seat: seat as u16, at, outcome, cause }, self.seats[seat].ask));
+        self.arrived.push((SeatOutcome { seat: seat as u16, at, outcome, cause }, self.seats[seat].ask));
     }
 
     /// Starts second look. From now the limits of held seats apply; a seat they hold back has its outcome.
@@ -308,7 +308,7 @@ impl Machine {
         self.decisions_changed = true;
         for (seat, verdict) in verdicts {
             match verdict {
-                Verdict::Asked => self.decisions.released.push(seat as u16),
+                Verdict::Seated => self.decisions.released.push(seat as u16),
                 Verdict::NotSeated(by) => {
                     self.decisions.held_back.push((seat as u16, by));
                     self.note(seat, Outcome::NoOffers(NoOfferReason::HeldBack).into(), at);
@@ -324,7 +324,8 @@ impl Machine {
         if let HeldDecision::Release(held) = self.table.progress().held_decision() {
             // A seat whose outcome is not written yet is no longer asked.
             for seat in held.into_iter().filter(|seat| self.ahead.is_pending(*seat)).collect::<Vec<_>>() {
-                let done = self.table.release(seat).and_then(|()| self.ahead.apply(Step::Released { seat }));
+                let done =
+                    self.table.release(seat).and_then(|()| self.ahead.apply(SeatEvent::Released { seat }));
                 debug_assert!(done.is_ok(), "a held seat can be released");
                 self.seats[seat].due = true;
             }
@@ -340,9 +341,9 @@ impl Machine {
     }
 
     fn begin_write(&mut self) {
-        let (mut answers, asked): (Vec<SeatAnswer>, Vec<Option<Ask>>) = self.arrived.drain(..).unzip();
+        let (mut answers, asked): (Vec<SeatOutcome>, Vec<Option<Ask>>) = self.arrived.drain(..).unzip();
         let cut = self.table.cut_to_fit(&mut answers);
-        let sale = |answer: &SeatAnswer| {
+        let sale = |answer: &SeatOutcome| {
             let dollars = self.seats[usize::from(answer.seat)].pays?;
             Some(Sale { seat: answer.seat, at: answer.at, dollars })
         };
@@ -389,7 +390,7 @@ mod tests {
         kinds: Vec<Kind>,
         asked: HashSet<usize>,
         /// Answers in the order of writing.
-        on_disk: Vec<SeatAnswer>,
+        on_disk: Vec<SeatOutcome>,
         settled: usize,
         writes: usize,
     }
@@ -414,7 +415,7 @@ mod tests {
                         let is_held_back = |seat: usize| (seat + usize::from(draw)).is_multiple_of(3);
                         let verdict = |seat| match is_held_back(seat) {
                             true => Verdict::NotSeated(None),
-                            false => Verdict::Asked,
+                            false => Verdict::Seated,
                         };
                         let verdicts = held.into_iter().map(|seat| (seat, verdict(seat))).collect();
                         self.machine.handle(TableEvent::HeldJudged { at: 7, verdicts });
@@ -446,7 +447,7 @@ mod tests {
 
         fn answer(&mut self, seat: usize) {
             let result = Outcome::NoOffers(NoOfferReason::Declined).into();
-            self.machine.handle(TableEvent::Answered { seat, result, at: 7 });
+            self.machine.handle(TableEvent::Ended { seat, result, at: 7 });
         }
 
         fn written(&mut self) {

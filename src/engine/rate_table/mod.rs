@@ -3,7 +3,7 @@
 //! - [`seating`] decides which seats have a place.
 //! - [`machine`] drives a table from start to completion. It tracks the [`progress`] of the seats, each with
 //!   one [`outcome`], sometimes with a cause, and builds the [`table`] of offers.
-//! - [`record`] is the stored form of a table, its later asks and its calls.
+//! - [`record`] is the stored form of a table: its head, answers, later decisions and calls.
 //! - [`reason`] words each outcome, and each denial: what keeps a seat from being asked.
 //! - [`transcript`] holds what a partner was sent and what it answered.
 

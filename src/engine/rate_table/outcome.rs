@@ -1,4 +1,4 @@
-//! How an ask ends: in exactly one of these outcomes, even on a panic.
+//! How a seat ends at a table, asked or not: in exactly one of these outcomes, even on a panic.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use offerd_base::partner_health::EndingKind;
 use offerd_model::{EventType, RejectReason};
 use offerd_partners::Quote;
 
-/// The outcome of a seat. Stored by position: append new variants.
+/// The outcome of a seat at a table. Stored by position: append new variants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Outcome {
     /// At least one offer.
@@ -87,7 +87,8 @@ pub enum AskFailure {
     Refused,
     /// Our code for the partner panicked.
     Panicked,
-    /// The partner was removed from the partner files before a restart that resumed the table.
+    /// When the table was resumed, the current partner files no longer had the seat for this lead, or the
+    /// lead could not be read.
     Gone,
     /// The request could not be built from the lead.
     Request,
@@ -157,8 +158,9 @@ impl Outcome {
         if let Self::NoOffers(NoOfferReason::Rejected(reason)) = self { Some(*reason) } else { None }
     }
 
-    /// The institution's decision on the person: approved with at least one pre-approved or
-    /// pre-qualified offer, rejected when it answered without any; none for static offers.
+    /// The institution's decision on the person: approved with at least one pre-approved or pre-qualified
+    /// offer, listed with static offers only, rejected when it answered without offers; `None` when it gave
+    /// no answer.
     pub fn decision(&self) -> Option<Decision> {
         match self {
             Self::Offers(quotes) if quotes.iter().any(|one| one.terms.personal()) => Some(Decision::Approved),

@@ -73,8 +73,8 @@ reasons! {
     Refused "refused" Unavailable "answered with an error";
     /// Our code for the partner panicked.
     Panicked "panicked" Unavailable "our code for it panicked";
-    /// The partner was removed from the partner files before a restart that resumed the table.
-    Gone "gone" Unavailable "was removed from the partner files before the restart";
+    /// When the table was resumed, the partner files no longer had the seat for the lead.
+    Gone "gone" Unavailable "could not be asked again when the table was resumed: the partner files no longer have it for this lead";
     /// The request could not be built from the lead.
     BadRequest "bad_request" Unavailable "its request could not be built from the lead";
     /// The partner could not be reached, or the connection broke.
@@ -180,7 +180,7 @@ impl From<&Outcome> for Reason {
 
 impl Denied {
     /// What was wanted, and what was found.
-    pub const fn told(self) -> (&'static str, &'static str) {
+    pub const fn wanted_and_found(self) -> (&'static str, &'static str) {
         self.parts().1
     }
 
@@ -243,7 +243,7 @@ mod tests {
     /// An explanation puts it after "found".
     #[test]
     fn what_a_denial_found_is_no_sentence() {
-        for (wanted, found) in Denied::ALL.iter().map(|denied| denied.told()) {
+        for (wanted, found) in Denied::ALL.iter().map(|denied| denied.wanted_and_found()) {
             let is_sentence = [" is ", " was ", "not "].iter().any(|word| found.contains(word));
             assert!(!is_sentence, "{wanted}, found {found}");
         }

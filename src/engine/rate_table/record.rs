@@ -12,12 +12,12 @@ use super::outcome::{Cause, Outcome};
 use super::reason::Denied;
 use super::treatment::Treatment;
 use offerd_partners::http::StoredAskProgress;
-use offerd_partners::ranking::{ConversionFrom, ObservedClicks, Parts, Ranked, Ranking};
+use offerd_partners::ranking::{ConversionFrom, ObservedClicks, Parts, Ranking, ScoreBreakdown};
 use offerd_partners::{Fingerprint, Quote, Template};
 
 /// A table's head. Written once, with the lead.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TableHeader {
+pub struct TableHead {
     /// The table.
     pub uuid: Uuid,
     /// The lead it belongs to.
@@ -45,9 +45,9 @@ pub struct TableHeader {
     pub treatments: Vec<Treatment>,
 }
 
-impl TableHeader {
+impl TableHead {
     /// The time from creation to the deadline.
-    pub fn longest(&self) -> Duration {
+    pub fn time_limit(&self) -> Duration {
         Duration::from_millis(u64::try_from(self.deadline - self.created_at).unwrap_or(0))
     }
 }
@@ -63,7 +63,7 @@ pub struct NotSeated {
 
 /// The outcome of one seat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SeatAnswer {
+pub struct SeatOutcome {
     /// Position of the seat in the head.
     pub seat: u16,
     /// When it was recorded, Unix milliseconds.
@@ -78,7 +78,7 @@ pub struct SeatAnswer {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AnswerRecord {
     /// The answers in the order of arrival.
-    pub answers: Vec<SeatAnswer>,
+    pub answers: Vec<SeatOutcome>,
     /// The ask of each answer, in the same order; `None` for a seat that was not asked.
     pub asked: Vec<Option<Ask>>,
     /// The expiry times that partners set on offers.
@@ -146,7 +146,7 @@ pub struct Ask {
 
 impl AnswerRecord {
     /// A record to write from answers and their asks.
-    pub fn new(answers: Vec<SeatAnswer>, asked: Vec<Option<Ask>>) -> Self {
+    pub fn new(answers: Vec<SeatOutcome>, asked: Vec<Option<Ask>>) -> Self {
         assert_eq!(answers.len(), asked.len(), "each answer has an ask or none");
         let expiry = |(answer, offer, quote): (u16, u16, &Quote)| {
             quote.expires_at.map(|at| OfferExpiry { answer, offer, at })
@@ -178,7 +178,7 @@ impl AnswerRecord {
             for RankedOffer { answer, offer, parts, from, seen } in offers {
                 if let Some(quote) = offer_of(answers, *answer, *offer) {
                     let (by, parts, from, seen) = (Arc::clone(&by), *parts, *from, *seen);
-                    quote.ranked = Some(Box::new(Ranked { by, parts, from, seen }));
+                    quote.ranked = Some(Box::new(ScoreBreakdown { by, parts, from, seen }));
                 }
             }
         }
@@ -186,29 +186,29 @@ impl AnswerRecord {
     }
 
     /// Each answer with its ask; `None` for a seat that was not asked.
-    pub fn each(self) -> impl Iterator<Item = (SeatAnswer, Option<Ask>)> {
+    pub fn each(self) -> impl Iterator<Item = (SeatOutcome, Option<Ask>)> {
         self.answers.into_iter().zip(self.asked)
     }
 }
 
-fn offers_of(answers: &[SeatAnswer]) -> impl Iterator<Item = (u16, u16, &Quote)> {
+fn offers_of(answers: &[SeatOutcome]) -> impl Iterator<Item = (u16, u16, &Quote)> {
     (0..).zip(answers).flat_map(|(nth, answer)| {
         (0..).zip(answer.outcome.quotes()).map(move |(offer, quote)| (nth, offer, quote))
     })
 }
 
-fn offer_of(answers: &mut [SeatAnswer], answer: u16, offer: u16) -> Option<&mut Quote> {
+fn offer_of(answers: &mut [SeatOutcome], answer: u16, offer: u16) -> Option<&mut Quote> {
     match &mut answers.get_mut(usize::from(answer))?.outcome {
         Outcome::Offers(quotes) => quotes.get_mut(usize::from(offer)),
         _ => None,
     }
 }
 
-fn rankings(answers: &[SeatAnswer]) -> Vec<RankedOffers> {
+fn rankings(answers: &[SeatOutcome]) -> Vec<RankedOffers> {
     let mut rankings: Vec<RankedOffers> = Vec::new();
     for (answer, offer, quote) in offers_of(answers) {
         let Some(ranked) = &quote.ranked else { continue };
-        let Ranked { ref by, parts, from, seen } = **ranked;
+        let ScoreBreakdown { ref by, parts, from, seen } = **ranked;
         let ranked = RankedOffer { answer, offer, parts, from, seen };
         match rankings.iter_mut().find(|known| known.by == **by) {
             Some(known) => known.offers.push(ranked),
@@ -218,7 +218,7 @@ fn rankings(answers: &[SeatAnswer]) -> Vec<RankedOffers> {
     rankings
 }
 
-fn own_texts(answers: &[SeatAnswer]) -> Vec<OwnText> {
+fn own_texts(answers: &[SeatOutcome]) -> Vec<OwnText> {
     let mut texts: Vec<(Fingerprint, OwnText)> = Vec::new();
     for (answer, offer, quote) in offers_of(answers) {
         let Some(own) = &quote.own else { continue };
@@ -265,8 +265,9 @@ impl LaterDecisions {
     }
 }
 
-/// The progress of an ask of several calls, so that a restart repeats no at-most-once call. Keyed by rate table
-/// and seat; absent for single-call asks. Holds partner answers, so it is not `Debug`.
+/// What an ask's calls leave on the disk: their progress, so that a restart repeats no at-most-once call, and
+/// what happened after the ask ended. Keyed by rate table and seat; absent where there is neither. Holds
+/// partner answers, so it is not `Debug`.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallRecord {
     /// When it was written, Unix milliseconds.
@@ -282,7 +283,7 @@ pub struct CallRecord {
     /// The partner's callback.
     pub heard: Option<ReceivedCallback>,
     /// What happened after the ask ended.
-    pub later: Option<LateEvent>,
+    pub later: Option<EventAfterAsk>,
 }
 
 impl CallRecord {
@@ -294,16 +295,16 @@ impl CallRecord {
 
 /// What happened after an ask ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LateEvent {
+pub struct EventAfterAsk {
     /// When, Unix milliseconds.
     pub at: i64,
     /// The event.
-    pub end: LateEventKind,
+    pub end: EventAfterAskKind,
 }
 
 /// An event after an ask ended. Stored by position: append new variants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum LateEventKind {
+pub enum EventAfterAskKind {
     /// A late answer with this many offers, which were not shown.
     Offers(u16),
     /// A late answer without offers.
@@ -318,7 +319,7 @@ pub enum LateEventKind {
     Unclear(Cause),
 }
 
-impl LateEventKind {
+impl EventAfterAskKind {
     /// The sentence for people.
     pub fn sentence(&self) -> String {
         match self {
@@ -363,7 +364,7 @@ mod tests {
         any::<[u8; 16]>().prop_map(Fingerprint)
     }
 
-    fn any_head() -> impl Strategy<Value = TableHeader> {
+    fn any_head() -> impl Strategy<Value = TableHead> {
         let changes = vec![
             TreatmentChange::Deadline { ms: 2_000 },
             TreatmentChange::OnlyPartners(vec!["lender".to_owned()]),
@@ -395,7 +396,7 @@ mod tests {
                 )| {
                     let [uuid, lead, company] = uuids.map(Uuid::from_u128);
                     let book = Fingerprint([8; 16]);
-                    TableHeader {
+                    TableHead {
                         uuid,
                         lead,
                         company,
@@ -428,7 +429,7 @@ mod tests {
                 let answer = |(seat, at, late, asked): (u16, i64, bool, Option<(u32, u32)>)| {
                     let outcome = if late { Outcome::TimedOut } else { Outcome::Offers(Vec::new()) };
                     let asked = asked.map(|(after_ms, budget_ms)| Ask { after_ms, budget_ms });
-                    (SeatAnswer { seat, at, outcome, cause: None }, asked)
+                    (SeatOutcome { seat, at, outcome, cause: None }, asked)
                 };
                 let (answers, asked) = each.into_iter().map(answer).unzip();
                 AnswerRecord { answers, asked, expiries, texts, rankings: Vec::new() }
@@ -447,7 +448,7 @@ mod tests {
             "wants_loans": true, "created_at": 0, "deadline": 0, "seats": [], "book": zeros,
             "kept_out": [{ "seat": zeros, "by": "PerDay" }], "treatments": [],
         });
-        let read: TableHeader = serde_json::from_value(head).unwrap();
+        let read: TableHead = serde_json::from_value(head).unwrap();
         assert_eq!(read.not_seated, [NotSeated { seat: Fingerprint([0; 16]), by: Some(Denied::PerDay) }]);
     }
 
@@ -455,7 +456,7 @@ mod tests {
         #[test]
         fn records_are_read_as_they_were_written(head in any_head(), answers in any_answers()) {
             let json = serde_json::to_string(&head).unwrap();
-            prop_assert_eq!(&serde_json::from_str::<TableHeader>(&json).unwrap(), &head);
+            prop_assert_eq!(&serde_json::from_str::<TableHead>(&json).unwrap(), &head);
             prop_assert_eq!(postcard::from_bytes(&postcard::to_stdvec(&head).unwrap()), Ok(head));
             prop_assert_eq!(postcard::from_bytes(&postcard::to_stdvec(&answers).unwrap()), Ok(answers));
         }

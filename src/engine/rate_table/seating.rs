@@ -10,12 +10,12 @@ use super::reason::Denied;
 use offerd_partners::displaced;
 use offerd_partners::{Fit, Seat};
 
-/// Whether a seat is asked.
+/// Whether a seat has a place at the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The seat is asked.
-    Asked,
-    /// The seat is not asked, for this reason; `None` when the table is full.
+    /// The seat has a place.
+    Seated,
+    /// The seat has none, for this reason; `None` when the table is full.
     NotSeated(Option<Denied>),
 }
 
@@ -27,7 +27,7 @@ pub fn verdicts(seats: &[&Seat], most: usize, lead: Uuid, mut denied: Vec<Option
     let mut verdicts: Vec<Verdict> = denied.iter().map(|denied| Verdict::NotSeated(*denied)).collect();
     let wanting: Vec<usize> = (0..seats.len()).filter(|nth| denied[*nth].is_none()).collect();
     for nth in precedence(wanting, |nth| seats[nth], most, lead).into_iter().take(most) {
-        verdicts[nth] = Verdict::Asked;
+        verdicts[nth] = Verdict::Seated;
     }
     verdicts
 }
@@ -83,17 +83,17 @@ impl SeatingPlan {
         let at_once = |fit: &Fit| SeatPhase::at_start(fit.seat.second_look, wants_loans) == SeatPhase::Asked;
         let (first, held): (Vec<Fit>, Vec<Fit>) = fits.into_iter().partition(at_once);
         let verdicts = judge(&first.iter().map(|fit| &*fit.seat).collect::<Vec<_>>());
-        let room = most.saturating_sub(verdicts.iter().filter(|one| **one == Verdict::Asked).count());
+        let room = most.saturating_sub(verdicts.iter().filter(|one| **one == Verdict::Seated).count());
         let placed = precedence((0..held.len()).collect(), |nth| &held[nth].seat, room, lead);
         let placed: BTreeSet<usize> = placed.into_iter().take(room).collect();
         let held = held.into_iter().enumerate().map(|(nth, fit)| {
-            (fit, if placed.contains(&nth) { Verdict::Asked } else { Verdict::NotSeated(None) })
+            (fit, if placed.contains(&nth) { Verdict::Seated } else { Verdict::NotSeated(None) })
         });
 
         let (mut fits, mut not_seated) = (Vec::with_capacity(first.len()), Vec::new());
         for (fit, verdict) in first.into_iter().zip(verdicts).chain(held) {
             match verdict {
-                Verdict::Asked => fits.push(fit),
+                Verdict::Seated => fits.push(fit),
                 Verdict::NotSeated(by) => not_seated.push((fit, by)),
             }
         }
@@ -122,7 +122,7 @@ mod tests {
     fn asked(book: &Book, most: usize, lead: u128) -> String {
         let seats: Vec<&Seat> = book.seats().iter().map(|seat| &**seat).collect();
         let verdicts = verdicts(&seats, most, Uuid::from_u128(lead), vec![None; seats.len()]);
-        let asked = seats.iter().zip(verdicts).filter(|(_, verdict)| *verdict == Verdict::Asked);
+        let asked = seats.iter().zip(verdicts).filter(|(_, verdict)| *verdict == Verdict::Seated);
         asked.map(|(seat, _)| seat.identity.key.as_str()).collect()
     }
 

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use super::outcome::Outcome;
 use super::progress::{IllegalTransition, SeatEvent, TableProgress};
-use super::record::{MAX_OFFERS, SeatAnswer, TableHeader};
-use offerd_partners::{Quote, QuoteTerms, SeatTemplate};
+use super::record::{MAX_OFFERS, SeatOutcome, TableHead};
+use offerd_partners::{Quote, QuoteTerms, RecordedSeat};
 
 /// A rate table at some point of its life.
 #[derive(Debug, Clone)]
 pub struct Table {
-    head: Arc<TableHeader>,
-    seats: Arc<[Arc<SeatTemplate>]>,
+    head: Arc<TableHead>,
+    seats: Arc<[Arc<RecordedSeat>]>,
     progress: TableProgress,
     arrays: [Vec<NumberedOffer>; ARRAYS.len()],
     /// Offers of second-look partners, until the last of those has answered.
-    auction: Vec<NumberedOffer>,
+    second_look_offers: Vec<NumberedOffer>,
     last_number: u16,
     answers: u32,
 }
@@ -47,19 +47,19 @@ fn array_of(terms: &QuoteTerms) -> usize {
 
 impl Table {
     /// A table without answers. `seats` are those of the head, in the same order.
-    pub fn new(head: Arc<TableHeader>, seats: Vec<Arc<SeatTemplate>>) -> Self {
+    pub fn new(head: Arc<TableHead>, seats: Vec<Arc<RecordedSeat>>) -> Self {
         debug_assert_eq!(head.seats.len(), seats.len());
         let places = seats.iter().map(|seat| (seat.product_type, seat.second_look));
         let progress = TableProgress::start(places, head.wants_loans);
-        let (arrays, auction) = Default::default();
-        Self { progress, head, seats: seats.into(), arrays, auction, last_number: 0, answers: 0 }
+        let (arrays, second_look_offers) = Default::default();
+        Self { progress, head, seats: seats.into(), arrays, second_look_offers, last_number: 0, answers: 0 }
     }
 
     /// Applies an answer.
     ///
     /// # Errors
     /// [`IllegalTransition`], with nothing changed, when the seat already has its outcome.
-    pub fn apply(&mut self, answer: &SeatAnswer) -> Result<(), IllegalTransition> {
+    pub fn apply(&mut self, answer: &SeatOutcome) -> Result<(), IllegalTransition> {
         let seat = usize::from(answer.seat);
         let quotes = answer.outcome.quotes();
         let had_ended = self.progress.all_ended();
@@ -75,19 +75,19 @@ impl Table {
             self.last_number += 1;
             let offer = NumberedOffer { number: self.last_number, seat: answer.seat, quote: quote.clone() };
             if second_look {
-                self.auction.push(offer);
+                self.second_look_offers.push(offer);
             } else {
                 self.place(offer);
             }
         }
         if second_look {
-            self.close_auction();
+            self.place_best_of_second_look();
         }
         Ok(())
     }
 
     /// Removes the offers of upcoming answers that exceed the table's numbers; returns how many were cut.
-    pub fn cut_to_fit(&self, answers: &mut [SeatAnswer]) -> usize {
+    pub fn cut_to_fit(&self, answers: &mut [SeatOutcome]) -> usize {
         let mut left = usize::from(MAX_OFFERS - self.last_number);
         let mut cut = 0;
         for answer in answers {
@@ -101,18 +101,19 @@ impl Table {
     }
 
     /// After the last second-look answer, shows the best offer of each product sub-type.
-    fn close_auction(&mut self) {
+    fn place_best_of_second_look(&mut self) {
         if self.progress.pending().any(|seat| self.seats[seat].second_look) {
             return;
         }
-        let mut offers = std::mem::take(&mut self.auction);
+        let mut offers = std::mem::take(&mut self.second_look_offers);
         offers.sort_by(|a, b| b.quote.score.total_cmp(&a.quote.score).then(a.number.cmp(&b.number)));
-        let mut lots = Vec::new();
+        let mut shown = Vec::new();
         for offer in offers {
             // An offer without a sub-type has no competitors.
-            let lot = if let QuoteTerms::Special(terms) = &offer.quote.terms { terms.lot } else { None };
-            if lot.is_none() || !lots.contains(&lot) {
-                lots.push(lot);
+            let competes_as =
+                if let QuoteTerms::Special(terms) = &offer.quote.terms { terms.competes_as } else { None };
+            if competes_as.is_none() || !shown.contains(&competes_as) {
+                shown.push(competes_as);
                 self.place(offer);
             }
         }
@@ -128,12 +129,12 @@ impl Table {
     }
 
     /// The table's head.
-    pub fn head(&self) -> &Arc<TableHeader> {
+    pub fn head(&self) -> &Arc<TableHead> {
         &self.head
     }
 
     /// The table's seats, in the order of the head.
-    pub fn seats(&self) -> &[Arc<SeatTemplate>] {
+    pub fn seats(&self) -> &[Arc<RecordedSeat>] {
         &self.seats
     }
 
@@ -161,7 +162,7 @@ impl Table {
     }
 
     /// A shown offer by its number, with its seat.
-    pub fn offer(&self, number: u16) -> Option<(&Arc<SeatTemplate>, &Quote)> {
+    pub fn offer(&self, number: u16) -> Option<(&Arc<RecordedSeat>, &Quote)> {
         let offer = self.arrays.iter().flatten().find(|offer| offer.number == number)?;
         Some((&self.seats[usize::from(offer.seat)], &offer.quote))
     }
@@ -172,7 +173,7 @@ impl Table {
     }
 
     /// Every shown offer with its seat.
-    pub fn shown(&self) -> impl Iterator<Item = (&Arc<SeatTemplate>, &Quote)> {
+    pub fn shown(&self) -> impl Iterator<Item = (&Arc<RecordedSeat>, &Quote)> {
         self.arrays.iter().flatten().map(|offer| (&self.seats[usize::from(offer.seat)], &offer.quote))
     }
 

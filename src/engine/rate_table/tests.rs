@@ -11,17 +11,17 @@ use super::outcome::{AskFailure, Decision, NoOfferReason, Outcome};
 use super::progress::{SeatEvent, TableProgress};
 use super::reason::Denied;
 use super::record::{
-    AnswerRecord, Ask, LateEventKind, LaterDecisions, MAX_OFFERS, NUMBER_BITS, SeatAnswer, TableHeader,
+    AnswerRecord, Ask, EventAfterAskKind, LaterDecisions, MAX_OFFERS, NUMBER_BITS, SeatOutcome, TableHead,
 };
 use super::seating::{Verdict, denied_by_file};
 use super::table::Table;
 use super::transcript::{CallEnd, CallInitiator, HttpMessage, TranscribedCall, Transcript};
-use super::treatment::{Treatment, TreatmentChange, deadline, leaving_out, ranking};
+use super::treatment::{Treatment, TreatmentChange, leaving_out, ranking, time_limit};
 use crate::partner_files::partner;
 use offerd_model::{EventType, MortgageAdjustmentType, MortgageLoanType, ProductType, RejectReason};
 use offerd_partners::quote::{CardTerms, LoanTerms, MortgageTerms, SavingsTerms, SpecialTerms};
-use offerd_partners::ranking::{ConversionFrom, ObservedClicks, Parts, Ranked, Ranking, Weights};
-use offerd_partners::{Book, Fingerprint, Quote, QuoteTerms, SeatTemplate, Template};
+use offerd_partners::ranking::{ConversionFrom, ObservedClicks, Parts, Ranking, ScoreBreakdown, Weights};
+use offerd_partners::{Book, Fingerprint, Quote, QuoteTerms, RecordedSeat, Template};
 
 /// A kind of seat, as the machine tells them apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,7 +34,7 @@ pub(super) enum Kind {
 /// When the table of these tests was made, Unix milliseconds.
 const MADE_AT: i64 = 1_000;
 
-fn seats(kinds: &[Kind]) -> Vec<Arc<SeatTemplate>> {
+fn seats(kinds: &[Kind]) -> Vec<Arc<RecordedSeat>> {
     let files = kinds.iter().enumerate().map(|(nth, kind)| {
         let lender = partner(&format!("lender{nth}"));
         let lender = if *kind == Kind::SecondLook { lender.second_look(1.0, "") } else { lender.loan("") };
@@ -44,13 +44,13 @@ fn seats(kinds: &[Kind]) -> Vec<Arc<SeatTemplate>> {
     let known = |nth: usize| {
         let key = format!("lender{nth}");
         let seat = book.seats().iter().find(|seat| seat.identity.key == key);
-        Arc::clone(&seat.expect("each file has a seat").known_as)
+        Arc::clone(&seat.expect("each file has a seat").recorded)
     };
     (0..kinds.len()).map(known).collect()
 }
 
-fn head(seats: usize) -> TableHeader {
-    TableHeader {
+fn head(seats: usize) -> TableHead {
+    TableHead {
         uuid: Uuid::from_u128(1),
         lead: Uuid::from_u128(2),
         company: Uuid::from_u128(3),
@@ -84,8 +84,8 @@ fn card(pre_qualified: bool, pre_approved: bool) -> Quote {
     quote(1.0, QuoteTerms::Card(CardTerms { pre_qualified, pre_approved, pre_selected: false }))
 }
 
-fn special(score: f64, lot: Option<u16>) -> Quote {
-    quote(score, QuoteTerms::Special(SpecialTerms { payout: 1.0, lot }))
+fn special(score: f64, competes_as: Option<u16>) -> Quote {
+    quote(score, QuoteTerms::Special(SpecialTerms { payout: 1.0, competes_as }))
 }
 
 fn mortgage() -> Quote {
@@ -102,8 +102,8 @@ fn mortgage() -> Quote {
     quote(1.0, QuoteTerms::Mortgage(terms))
 }
 
-fn answer(seat: u16, quotes: Vec<Quote>) -> SeatAnswer {
-    SeatAnswer { seat, at: 5, outcome: Outcome::Offers(quotes), cause: None }
+fn answer(seat: u16, quotes: Vec<Quote>) -> SeatOutcome {
+    SeatOutcome { seat, at: 5, outcome: Outcome::Offers(quotes), cause: None }
 }
 
 fn shown_numbers(table: &Table) -> Vec<u16> {
@@ -153,9 +153,12 @@ fn a_seat_is_pending_until_it_has_an_outcome() {
 #[test]
 fn each_denial_says_what_was_wanted_and_what_was_found() {
     for denied in Denied::ALL {
-        let (wanted, found) = denied.told();
+        let (wanted, found) = denied.wanted_and_found();
         let others = Denied::ALL.iter().filter(|other| *other != denied);
-        assert!(others.map(|other| other.told()).all(|other| other != (wanted, found)), "{denied:?}");
+        assert!(
+            others.map(|other| other.wanted_and_found()).all(|other| other != (wanted, found)),
+            "{denied:?}"
+        );
         assert!(!wanted.is_empty() && !found.is_empty(), "{denied:?}");
     }
 }
@@ -179,8 +182,8 @@ fn a_file_denies_a_seat_by_schedule_by_dates_and_by_share() {
 
 #[test]
 fn the_time_limit_of_a_table_is_from_its_making_to_its_deadline() {
-    assert_eq!(head(0).longest(), Duration::from_secs(15));
-    assert_eq!(TableHeader { deadline: MADE_AT - 1, ..head(0) }.longest(), Duration::ZERO);
+    assert_eq!(head(0).time_limit(), Duration::from_secs(15));
+    assert_eq!(TableHead { deadline: MADE_AT - 1, ..head(0) }.time_limit(), Duration::ZERO);
 }
 
 /// Expiries, own templates and rankings are stored beside the offers, each equal one once.
@@ -191,12 +194,12 @@ fn an_answer_is_read_with_all_that_its_offers_had() {
         let by = Arc::new(Ranking { name: "by_value".to_owned(), weights, unrated: 50.0, learnt_at });
         let parts = Parts { interest: 0.5, conversion: 0.1, payout: 30.0, consumer_rating: 0.5 };
         let seen = ObservedClicks { clicks: 20.0, conversions: 2.0 };
-        Some(Box::new(Ranked { by, parts, from: ConversionFrom::Offer, seen }))
+        Some(Box::new(ScoreBreakdown { by, parts, from: ConversionFrom::Offer, seen }))
     };
     let own = |words: &str| Some(Arc::new(Template::whole(&[words])));
     let offer = |expires_at, own, ranked| Quote { expires_at, own, ranked, ..savings(1.0) };
     let answers = vec![
-        SeatAnswer { seat: 0, at: 5, outcome: Outcome::TimedOut, cause: None },
+        SeatOutcome { seat: 0, at: 5, outcome: Outcome::TimedOut, cause: None },
         answer(
             1,
             vec![savings(1.0), offer(Some(9), own("one"), ranked(7)), offer(Some(-9), own("two"), ranked(8))],
@@ -227,7 +230,7 @@ fn later_decisions_are_of_the_seats_that_they_name() {
 
 #[test]
 fn what_came_after_an_ask_is_a_sentence() {
-    assert_eq!(LateEventKind::Offers(3).sentence(), "its answer came too late, with 3 offers");
+    assert_eq!(EventAfterAskKind::Offers(3).sentence(), "its answer came too late, with 3 offers");
 }
 
 #[test]
@@ -362,8 +365,8 @@ fn treatments_are_named_and_the_first_deadline_and_ranking_hold() {
     assert_eq!(fast.about(), "a deadline of 2s; ranked by by_value");
     let slow = treatment("slow", vec![TreatmentChange::Deadline { ms: 9_000 }]);
     let all = [control, fast, slow];
-    assert_eq!((deadline(&all), ranking(&all)), (Some(Duration::from_secs(2)), Some("by_value")));
-    assert_eq!((deadline(&all[..1]), ranking(&all[..1])), (None, None));
+    assert_eq!((time_limit(&all), ranking(&all)), (Some(Duration::from_secs(2)), Some("by_value")));
+    assert_eq!((time_limit(&all[..1]), ranking(&all[..1])), (None, None));
 }
 
 /// A machine, and the effects that it asks for.
@@ -382,7 +385,7 @@ impl Driven {
 
     fn decline(&mut self, seat: usize) {
         let result = Outcome::NoOffers(NoOfferReason::Declined).into();
-        self.0.handle(TableEvent::Answered { seat, result, at: 7 });
+        self.0.handle(TableEvent::Ended { seat, result, at: 7 });
     }
 
     /// Carries out the write that is due, and returns what was written.
@@ -410,7 +413,7 @@ fn only_a_write_of_answers_takes_a_position_of_a_record() {
     assert_eq!(driven.poll(), Some(Effect::Ask(vec![0])));
     driven.decline(0);
     assert_eq!(driven.poll(), Some(Effect::JudgeHeld(vec![1])));
-    driven.0.handle(TableEvent::HeldJudged { at: 7, verdicts: vec![(1, Verdict::Asked)] });
+    driven.0.handle(TableEvent::HeldJudged { at: 7, verdicts: vec![(1, Verdict::Seated)] });
     assert!(!driven.0.has_prompt_answers(), "the seats of second look are not known");
     let write = driven.write();
     assert_eq!((write.sequence, write.decisions.is_some()), (3, true));
@@ -432,7 +435,7 @@ fn only_a_write_of_answers_takes_a_position_of_a_record() {
 fn decisions_alone_take_no_position() {
     let mut driven = Driven::new(&[Kind::SecondLook, Kind::SecondLook], &[], LaterDecisions::default(), None);
     assert_eq!(driven.poll(), Some(Effect::JudgeHeld(vec![0, 1])));
-    let verdicts = vec![(0, Verdict::Asked), (1, Verdict::Asked)];
+    let verdicts = vec![(0, Verdict::Seated), (1, Verdict::Seated)];
     driven.0.handle(TableEvent::HeldJudged { at: 7, verdicts });
     let write = driven.write();
     assert!(write.record.answers.is_empty() && write.decisions.is_some());
@@ -506,7 +509,7 @@ fn an_offer_of_a_loan_ends_second_look_before_it_begins() {
     assert!(driven.0.second_look_to_come());
     assert_eq!(driven.poll(), Some(Effect::Ask(vec![0])));
     let loan = quote(1.0, QuoteTerms::Loan(LoanTerms::default()));
-    driven.0.handle(TableEvent::Answered { seat: 0, result: Outcome::Offers(vec![loan]).into(), at: 7 });
+    driven.0.handle(TableEvent::Ended { seat: 0, result: Outcome::Offers(vec![loan]).into(), at: 7 });
     let write = driven.write();
     let not_needed = Outcome::NoOffers(NoOfferReason::NotNeeded);
     assert_eq!(write.record.answers[1].outcome, not_needed);
@@ -525,7 +528,7 @@ fn prompt_answers_are_those_of_the_seats_that_answer_at_once() {
     assert_eq!(driven.poll(), Some(Effect::Ask(vec![1])));
     driven.decline(1);
     assert_eq!(driven.poll(), Some(Effect::JudgeHeld(vec![2])));
-    driven.0.handle(TableEvent::HeldJudged { at: 7, verdicts: vec![(2, Verdict::Asked)] });
+    driven.0.handle(TableEvent::HeldJudged { at: 7, verdicts: vec![(2, Verdict::Seated)] });
     driven.write();
     assert_eq!(driven.poll(), Some(Effect::Ask(vec![2])));
     assert!(!driven.0.has_prompt_answers(), "the seat of second look answers at once, too");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use offerd_partners::SeatTemplate;
+use offerd_partners::RecordedSeat;
 
 /// The variant of an experiment rule that a table's lead drew.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ impl TreatmentChange {
         }
     }
 
-    fn leaves_out(&self, seat: &SeatTemplate, wants_loans: bool) -> bool {
+    fn leaves_out(&self, seat: &RecordedSeat, wants_loans: bool) -> bool {
         match self {
             Self::Deadline { .. } | Self::SecondLook(true) | Self::Ranking(_) => false,
             Self::OnlyPartners(partners) => !partners.contains(&seat.key),
@@ -88,7 +88,7 @@ impl Treatment {
 }
 
 /// The deadline set by the treatments, if any.
-pub fn deadline(treatments: &[Treatment]) -> Option<Duration> {
+pub fn time_limit(treatments: &[Treatment]) -> Option<Duration> {
     treatments.iter().flat_map(|treatment| &treatment.changes).find_map(|change| match change {
         TreatmentChange::Deadline { ms } => Some(Duration::from_millis(*ms)),
         _ => None,
@@ -106,7 +106,7 @@ pub fn ranking(treatments: &[Treatment]) -> Option<&str> {
 /// The treatment that leaves a seat out, if any.
 pub fn leaving_out<'t>(
     treatments: &'t [Treatment],
-    seat: &SeatTemplate,
+    seat: &RecordedSeat,
     wants_loans: bool,
 ) -> Option<&'t Treatment> {
     treatments.iter().find(|one| one.changes.iter().any(|change| change.leaves_out(seat, wants_loans)))

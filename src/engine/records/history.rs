@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{Found, Records, reading};
 use crate::rate_table::outcome::Decision;
 use offerd_model::{LeadAction, LeadActionType, LeadStatus, Timestamp};
-use offerd_partners::{Fingerprint, SeatTemplate};
+use offerd_partners::{Fingerprint, RecordedSeat};
 use offerd_store::entities::LeadRecord;
 
 const MOST_CLICKS_SHOWN: usize = 200;
@@ -55,7 +55,7 @@ fn without_old_clicks(mut actions: Vec<LeadAction>) -> Vec<LeadAction> {
 }
 
 /// An action at a seat's institution, dated when the service learned of it.
-pub fn action_at(seat: &SeatTemplate, uuid: Uuid, action_type: LeadActionType, at: Timestamp) -> LeadAction {
+pub fn action_at(seat: &RecordedSeat, uuid: Uuid, action_type: LeadActionType, at: Timestamp) -> LeadAction {
     LeadAction {
         uuid,
         action_type,

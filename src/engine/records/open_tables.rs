@@ -37,8 +37,8 @@ impl OpenTable {
         })
     }
 
-    /// The rank of `node` among others for taking this table over. All compute the same, so not all try.
-    pub fn rank(&self, node: Uuid, among: &BTreeSet<Uuid>) -> usize {
+    /// The turn of `node` among others for taking this table over. All compute the same, so not all try.
+    pub fn turn(&self, node: Uuid, among: &BTreeSet<Uuid>) -> usize {
         // The low bits of both are random; the high bits of a table's UUID are its time.
         let distance = |node: Uuid| (node.as_u128() ^ self.uuid.as_u128()) as u64;
         among.iter().filter(|other| distance(**other) < distance(node)).count()
@@ -62,9 +62,9 @@ mod tests {
         let mut firsts = BTreeSet::new();
         for _ in 0..1000 {
             let table = OpenTable::new(offerd_base::ids::timed(), 0, Uuid::nil());
-            let ranks: BTreeSet<usize> = nodes.iter().map(|node| table.rank(*node, &nodes)).collect();
+            let ranks: BTreeSet<usize> = nodes.iter().map(|node| table.turn(*node, &nodes)).collect();
             assert!(ranks.into_iter().eq(0..20));
-            firsts.extend(nodes.iter().filter(|node| table.rank(**node, &nodes) == 0).copied());
+            firsts.extend(nodes.iter().filter(|node| table.turn(**node, &nodes) == 0).copied());
         }
         assert_eq!(firsts, nodes);
     }

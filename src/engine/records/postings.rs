@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::rate_table::bids::Sale;
 use offerd_model::ProductType;
-use offerd_partners::SeatTemplate;
+use offerd_partners::RecordedSeat;
 use offerd_store::{Commit, Store, Tree, codec};
 
 /// Keyed by the UUIDv7 of its cause.
@@ -23,7 +23,7 @@ pub struct Posting {
 
 impl Posting {
     /// The posting of a sale.
-    pub fn of_sale(seat: &SeatTemplate, sale: &Sale) -> Self {
+    pub fn of_sale(seat: &RecordedSeat, sale: &Sale) -> Self {
         let cents = (sale.dollars * 100.0).round();
         Self { partner: seat.key.clone(), product_type: seat.product_type, at: sale.at, cents }
     }

@@ -41,7 +41,7 @@ pub trait Projection: Send {
 
 /// Runs a projection until the store closes. While it catches up, it rests as long as each step took, so it
 /// uses at most half a core; while new work queues, it uses a twentieth, because current leads come first.
-pub async fn keep<P: Projection>(mut projection: P, queueing: impl Fn() -> Duration) {
+pub async fn run<P: Projection>(mut projection: P, queueing: impl Fn() -> Duration) {
     projection.begin().await;
     loop {
         let begun = Instant::now();

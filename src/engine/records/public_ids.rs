@@ -76,7 +76,7 @@ impl PublicIds {
     }
 
     /// Proof under the key that a preview offer's address is valid until `until_ms` (Unix milliseconds).
-    pub fn preview_end(&self, offer: Uuid, until_ms: i64) -> u64 {
+    pub fn preview_expiry(&self, offer: Uuid, until_ms: i64) -> u64 {
         let told = [&offer.as_bytes()[..], &until_ms.to_be_bytes()].concat();
         SipHasher24Short::new_with_key(&self.offers.derived(PREVIEW_ENDS).0).hash(&told)
     }

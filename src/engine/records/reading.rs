@@ -11,11 +11,11 @@ use uuid::Uuid;
 
 use super::{Found, RecordUnavailable, Records};
 use crate::rate_table::outcome::Outcome;
-use crate::rate_table::record::{AnswerRecord, CallRecord, LaterDecisions, SeatAnswer, TableHeader};
+use crate::rate_table::record::{AnswerRecord, CallRecord, LaterDecisions, SeatOutcome, TableHead};
 use crate::rate_table::table::Table;
 use offerd_model::LeadAction;
 use offerd_partners::ranking::estimate::RatingBand;
-use offerd_partners::{Facts, SeatTemplate};
+use offerd_partners::{Facts, RecordedSeat};
 use offerd_store::entities::{LeadRecord, Tag};
 use offerd_store::{FeedKey, ReadError, Scan, Store, Tree};
 
@@ -28,7 +28,7 @@ pub fn table(records: &Records, table: Uuid) -> Found<Option<Table>> {
 }
 
 /// Like [`table`]; also passes each answer to the callback.
-pub fn table_with(records: &Records, table: Uuid, mut tell: impl FnMut(SeatAnswer)) -> Found<Option<Table>> {
+pub fn table_with(records: &Records, table: Uuid, mut tell: impl FnMut(SeatOutcome)) -> Found<Option<Table>> {
     let Records { store, templates } = records;
     let Some(head) = head(store, table)? else { return Ok(None) };
     let seats = head.seats.iter().map(|seat| templates.seat(*seat)).collect::<Result<_, _>>();
@@ -89,7 +89,7 @@ pub fn count(store: &Store, tree: Tree, key: impl AsRef<[u8]>) -> Found<Option<u
 }
 
 /// A table's head, without answers; `None` when the table does not exist.
-pub fn head(store: &Store, table: Uuid) -> Found<Option<TableHeader>> {
+pub fn head(store: &Store, table: Uuid) -> Found<Option<TableHead>> {
     store.read(Tree::RateTables, table).map_err(broken)
 }
 
@@ -101,10 +101,10 @@ pub fn was_erased(store: &Store, table: Uuid) -> Found<bool> {
 
 /// The decisions on a table's seats that its head does not record.
 pub fn later_decisions(store: &Store, table: Uuid) -> Found<LaterDecisions> {
-    Ok(store.read(Tree::Asks, table).map_err(broken)?.unwrap_or_default())
+    Ok(store.read(Tree::LaterDecisions, table).map_err(broken)?.unwrap_or_default())
 }
 
-/// The progress of a table's multi-call asks, by seat.
+/// The call records of a table, by seat.
 pub fn calls(store: &Store, table: Uuid) -> Found<HashMap<u16, CallRecord>> {
     let record = |record: Result<(Vec<u8>, Vec<u8>), _>| {
         let (key, payload) = record.map_err(broken)?;
@@ -115,7 +115,7 @@ pub fn calls(store: &Store, table: Uuid) -> Found<HashMap<u16, CallRecord>> {
 }
 
 /// Whether a table has sold its lead to this seat, which then pays its bid instead of the price in its file.
-pub fn is_sold(store: &Store, table: &Table, seat: &SeatTemplate) -> Found<bool> {
+pub fn is_sold(store: &Store, table: &Table, seat: &RecordedSeat) -> Found<bool> {
     let calls = calls(store, table.head().uuid)?;
     let paying = calls.iter().filter(|(_, call)| call.bid.is_some_and(|bid| bid > 0.0));
     let mut paying = paying.filter_map(|(position, _)| table.seats().get(usize::from(*position)));
@@ -149,7 +149,7 @@ pub enum LeadState {
 }
 
 /// Like [`lead`], but distinguishes a damaged record from a missing one.
-pub fn held(store: &Store, lead: Uuid) -> Found<LeadState> {
+pub fn lead_state(store: &Store, lead: Uuid) -> Found<LeadState> {
     match store.read_json(Tree::Leads, lead) {
         Ok(Some(record)) => Ok(LeadState::Whole(record)),
         Ok(None) | Err(ReadError::Broken(_)) => {
@@ -196,7 +196,7 @@ pub fn of_scan<T: DeserializeOwned>(store: &Store, tree: Tree, scan: Scan) -> im
 }
 
 /// The answer records of a table, in the order of writing.
-pub fn answers(store: &Store, table: Uuid) -> impl Iterator<Item = Found<Vec<SeatAnswer>>> {
+pub fn answers(store: &Store, table: Uuid) -> impl Iterator<Item = Found<Vec<SeatOutcome>>> {
     answer_records(store, table).map(|record| record.map(|record| record.answers))
 }
 
@@ -212,9 +212,9 @@ pub fn answer_records(store: &Store, table: Uuid) -> impl Iterator<Item = Found<
 #[derive(Debug, Clone, Copy)]
 pub struct AnswerContext<'t> {
     /// The head of its table.
-    pub head: &'t TableHeader,
+    pub head: &'t TableHead,
     /// The seat that answered.
-    pub seat: &'t SeatTemplate,
+    pub seat: &'t RecordedSeat,
     /// Milliseconds from the creation of the table to the ask or, if unrecorded, to the start of second look.
     pub after_ms: u64,
     /// Milliseconds from the ask to the recording of the answer.
@@ -241,9 +241,9 @@ pub fn each_answer(
     since: i64,
     mut tell: impl FnMut(AnswerContext<'_>),
 ) -> Result<(), ReadError> {
-    let decisions = made_since(&records.store, Tree::Asks, since);
+    let decisions = made_since(&records.store, Tree::LaterDecisions, since);
     let decisions: HashMap<Uuid, LaterDecisions> = decisions.collect::<Result<_, _>>()?;
-    for made in made_since::<TableHeader>(&records.store, Tree::RateTables, since) {
+    for made in made_since::<TableHead>(&records.store, Tree::RateTables, since) {
         let (table, head) = made?;
         if let Err(RecordUnavailable) = of_table(records, table, &head, decisions.get(&table), &mut tell) {
             warn!(rate_table = %table, "could not count the answers of a table");
@@ -255,7 +255,7 @@ pub fn each_answer(
 fn of_table(
     records: &Records,
     table: Uuid,
-    head: &TableHeader,
+    head: &TableHead,
     decisions: Option<&LaterDecisions>,
     tell: &mut impl FnMut(AnswerContext<'_>),
 ) -> Found<()> {
@@ -343,11 +343,11 @@ mod tests {
     /// No trailing field may be missing, and no bytes may follow.
     #[test]
     fn a_record_that_is_shorter_or_longer_is_refused() {
-        let answer = SeatAnswer { seat: 0, at: 5, outcome: Outcome::TimedOut, cause: None };
+        let answer = SeatOutcome { seat: 0, at: 5, outcome: Outcome::TimedOut, cause: None };
         let bytes = codec::encode(&AnswerRecord::new(vec![answer.clone()], vec![None]));
         assert!(codec::decode::<AnswerRecord>(&bytes[..bytes.len() - 1]).is_err());
         assert!(codec::decode::<AnswerRecord>(&[&bytes[..], &[0]].concat()).is_err());
-        assert!(codec::decode::<Vec<SeatAnswer>>(&bytes).is_err());
+        assert!(codec::decode::<Vec<SeatOutcome>>(&bytes).is_err());
         assert!(codec::decode::<AnswerRecord>(&codec::encode(&vec![answer])).is_err());
     }
 }

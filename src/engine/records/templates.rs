@@ -7,8 +7,8 @@ use parking_lot::RwLock;
 
 use super::public_ids::PublicIds;
 use crate::rate_table::reason::Denied;
-use crate::rate_table::record::TableHeader;
-use offerd_partners::{Book, Fingerprint, Quote, SeatTemplate, Template};
+use crate::rate_table::record::TableHead;
+use offerd_partners::{Book, Fingerprint, Quote, RecordedSeat, Template};
 use offerd_store::{Commit, CommitError, Store, Tree};
 
 /// The templates of rate tables. Shared by all tables; grows only when an older template is requested.
@@ -18,7 +18,7 @@ pub struct Templates {
     /// Makes the public UUIDs of offers, pages and callbacks.
     pub ids: PublicIds,
     offers: Arc<TemplateCache<Template>>,
-    seats: Arc<TemplateCache<SeatTemplate>>,
+    seats: Arc<TemplateCache<RecordedSeat>>,
 }
 
 type TemplateCache<T> = RwLock<HashMap<Fingerprint, Arc<T>>>;
@@ -36,7 +36,7 @@ impl Templates {
     ///
     /// # Errors
     /// [`CommitError`] when the store did not take them.
-    pub async fn keep(&self, book: &Book) -> Result<(), CommitError> {
+    pub async fn store(&self, book: &Book) -> Result<(), CommitError> {
         let is_missing =
             |text: &&Template| self.store.get(Tree::Templates, text.fingerprint.0).ok().flatten().is_none();
         let missing: Vec<&Template> = book.templates().filter(is_missing).collect();
@@ -69,23 +69,23 @@ impl Templates {
     /// An offer's name in its partner file, or its fingerprint if the template is lost.
     pub fn offer_name(&self, fingerprint: Fingerprint) -> String {
         let text = self.offer(fingerprint).ok();
-        let name = text.and_then(|text| Some(text.imprint.as_ref()?.name.clone()));
+        let name = text.and_then(|text| Some(text.click_terms.as_ref()?.name.clone()));
         name.unwrap_or_else(|| format!("{fingerprint:?}"))
     }
 
     /// The template of a seat; fails like [`of`](Self::of).
-    pub fn seat(&self, fingerprint: Fingerprint) -> Result<Arc<SeatTemplate>, Fingerprint> {
+    pub fn seat(&self, fingerprint: Fingerprint) -> Result<Arc<RecordedSeat>, Fingerprint> {
         let read = || serde_json::from_str(&self.stored(fingerprint)?.json).map_err(|_| fingerprint);
         cached(&self.seats, fingerprint, read)
     }
 
     /// The seats of a table whose templates exist.
-    pub fn seats(&self, head: &TableHeader) -> Vec<Arc<SeatTemplate>> {
+    pub fn seats(&self, head: &TableHead) -> Vec<Arc<RecordedSeat>> {
         head.seats.iter().filter_map(|seat| self.seat(*seat).ok()).collect()
     }
 
     /// The seats not seated at a table, with the reasons, except lost templates.
-    pub fn not_seated(&self, head: &TableHeader) -> Vec<(Arc<SeatTemplate>, Option<Denied>)> {
+    pub fn not_seated(&self, head: &TableHead) -> Vec<(Arc<RecordedSeat>, Option<Denied>)> {
         head.not_seated.iter().filter_map(|one| Some((self.seat(one.seat).ok()?, one.by))).collect()
     }
 

@@ -9,11 +9,11 @@ use super::open_tables::OpenTable;
 use super::postings::Posting;
 use crate::rate_table::bids::Sale;
 use crate::rate_table::machine::TableWrite;
-use crate::rate_table::record::{CallRecord, SeatAnswer, TableHeader};
+use crate::rate_table::record::{CallRecord, SeatOutcome, TableHead};
 use crate::rate_table::table::Table;
 use offerd_base::ids;
 use offerd_model::{EventType, Timestamp};
-use offerd_partners::SeatTemplate;
+use offerd_partners::RecordedSeat;
 use offerd_store::entities::{Happening, HappeningDetails, LeadRecord, PayoutRecord, Tag};
 use offerd_store::{Commit, ReadError, Store, Tree, codec};
 
@@ -147,7 +147,7 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
     commit = with_all(commit, Tree::LeadEvents, head.company, &happened);
     commit = with_sales(commit, table, &write.sales);
     if let Some(decisions) = &write.decisions {
-        commit = commit.put(Tree::Asks, head.uuid.as_bytes(), codec::encode(decisions));
+        commit = commit.put(Tree::LaterDecisions, head.uuid.as_bytes(), codec::encode(decisions));
     }
     if write.completes && !write.first {
         commit = commit.remove(Tree::OpenTables, head.uuid.as_bytes());
@@ -177,12 +177,12 @@ pub fn with_payout(commit: Commit, company: Uuid, payout: PayoutRecord) -> Commi
 }
 
 /// The UUID and name of a seat's institution.
-pub fn institution(seat: &SeatTemplate) -> (Uuid, String) {
+pub fn institution(seat: &RecordedSeat) -> (Uuid, String) {
     (seat.institution, seat.partner.name.clone())
 }
 
 /// A payout of a lead at a seat, earned and booked `at` this time. Only live leads earn.
-pub fn payout(uuid: Uuid, (lead, seat): (Uuid, &SeatTemplate), at: Timestamp, cents: f64) -> PayoutRecord {
+pub fn payout(uuid: Uuid, (lead, seat): (Uuid, &RecordedSeat), at: Timestamp, cents: f64) -> PayoutRecord {
     PayoutRecord {
         uuid,
         lead,
@@ -196,12 +196,12 @@ pub fn payout(uuid: Uuid, (lead, seat): (Uuid, &SeatTemplate), at: Timestamp, ce
 }
 
 /// Writes the progress of an ask's calls.
-pub fn call(head: &TableHeader, seat: u16, record: &CallRecord) -> Commit {
+pub fn call(head: &TableHead, seat: u16, record: &CallRecord) -> Commit {
     Commit::new().about(head.lead).put(Tree::Calls, key_in(head.uuid, seat), codec::encode(record))
 }
 
 /// Writes what happened after a seat's ask, with its event and sale, guarded by the call record `before`.
-pub fn later(
+pub fn after_ask(
     (table, lead_created_at): (&Table, i64),
     seat: u16,
     (before, after): (Option<&CallRecord>, &CallRecord),
@@ -218,7 +218,7 @@ pub fn later(
 }
 
 /// An event at a seat's institution.
-pub fn at_seat(seat: &SeatTemplate, happening: Happening) -> Happening {
+pub fn at_seat(seat: &RecordedSeat, happening: Happening) -> Happening {
     Happening { institution: Some(institution(seat)), product_type: Some(seat.product_type), ..happening }
 }
 
@@ -243,7 +243,7 @@ fn new_tags(lead: &LeadRecord, earlier: Option<&LeadRecord>) -> Vec<Tag> {
     new.map(|(key, value)| Tag { lead: lead.uuid, key, value, created_at_ms }).collect()
 }
 
-fn of_answer(table: &Table, about: &LeadReference, answer: &SeatAnswer) -> Option<Happening> {
+fn of_answer(table: &Table, about: &LeadReference, answer: &SeatOutcome) -> Option<Happening> {
     let event_type = answer.outcome.decision()?.event()?;
     let seat = &table.seats()[usize::from(answer.seat)];
     let reject_reason = answer.outcome.reject_reason();

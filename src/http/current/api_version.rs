@@ -2,7 +2,7 @@
 
 use chrono::NaiveDate;
 
-use super::waiting::is_strict;
+use super::prefer::is_strict;
 use crate::prelude::*;
 
 /// The header.
@@ -14,7 +14,7 @@ pub const PROMPT_VERSION: &str = "2025-04-01";
 /// The named version: a day such as `2025-04-01`, or two numbers. Else ignored, or strictly 422.
 pub fn named(headers: &HeaderMap) -> Result<Option<&str>, Failure> {
     match strict_fault(headers) {
-        Some(fault) => Err(Failure::malformed(vec![fault])),
+        Some(fault) => Err(Failure::invalid(vec![fault])),
         None => Ok(read(headers)),
     }
 }

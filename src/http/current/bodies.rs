@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::api_version;
-use super::waiting::is_strict;
+use super::prefer::is_strict;
 use crate::prelude::*;
 use offerd_model::{KnownKeys, UnknownKey, UnreadableBody};
 
@@ -36,8 +36,8 @@ pub fn read<T>(
     let unknown = unknown_keys(request, known, body);
     match as_noun(body) {
         Ok(noun) if unknown.is_empty() => Ok(noun),
-        Ok(_) => Err(Failure::malformed(unknown)),
-        Err(UnreadableBody::Faults(faults)) => Err(Failure::malformed([faults, unknown].concat())),
+        Ok(_) => Err(Failure::invalid(unknown)),
+        Err(UnreadableBody::Faults(faults)) => Err(Failure::invalid([faults, unknown].concat())),
         Err(not_json) => Err(unreadable(not_json)),
     }
 }
@@ -46,7 +46,7 @@ pub fn read<T>(
 pub fn unreadable(unreadable: UnreadableBody) -> Failure {
     match unreadable {
         UnreadableBody::NotJson(error) => Failure::not_json(error),
-        UnreadableBody::Faults(faults) => Failure::malformed(faults),
+        UnreadableBody::Faults(faults) => Failure::invalid(faults),
     }
 }
 

@@ -19,8 +19,8 @@ pub async fn take(mut context: Context<ApiState>) -> Answer {
     let called = CallbackRequest { headers: context.request.headers.clone(), body };
     match receive(engine, id, called).await {
         Ok(CallbackResult::Taken) => Ok(Reply::empty(StatusCode::NO_CONTENT)),
-        Ok(CallbackResult::Unreadable { told, .. }) => {
-            Err(Failure::malformed(vec![ApiError::new(ErrorType::Malformed, told)]))
+        Ok(CallbackResult::Unreadable { for_partner, .. }) => {
+            Err(Failure::invalid(vec![ApiError::new(ErrorType::Malformed, for_partner)]))
         }
         Ok(CallbackResult::Unsigned) => Err(Failure::forbidden("The signature is not that of the partner")),
         Ok(CallbackResult::Again) => Err(Failure::gone("The callback was accepted before")),

@@ -6,7 +6,7 @@ use super::offer_pages::{PageMessage, message};
 use crate::prelude::*;
 use offerd_engine::conversions::click::{Click, Unrecorded, click};
 use offerd_engine::conversions::preview_click::preview_click;
-use offerd_engine::matching::preview_end::{self, UNTIL};
+use offerd_engine::matching::preview_expiry::{self, UNTIL};
 use offerd_web::{list, percent};
 
 const RETRY_AFTER_CROWDED_S: u32 = 1;
@@ -25,7 +25,7 @@ pub async fn open(context: Context<ApiState>) -> Answer {
     let engine = context.app.engine();
     if let Some(preview) = preview_click(engine, offer) {
         let (ids, told) = (&engine.records.templates.ids, context.request.query_value(UNTIL));
-        if preview_end::is_over(ids, offer, told, preview.is_brief(), engine.now_ms()) {
+        if preview_expiry::is_over(ids, offer, told, preview.is_brief(), engine.now_ms()) {
             return ended(&context, None);
         }
         rates.count_preview(&context.request, offer)?;

@@ -39,9 +39,9 @@ pub fn show_with(context: &Context<ApiState>, newer_values: bool) -> Answer {
 /// Merges the body into a lead of the caller's company, and shows it.
 pub async fn merge(mut context: Context<ApiState>) -> Answer {
     let uuid = context.params.uuid("uuid")?;
-    let later = read_lead(&mut context).await?;
+    let attributes = read_lead(&mut context).await?;
     let mut permit = std::mem::take(&mut context.request.permit);
-    let merge = to_merge(&context, uuid, &later)?;
+    let merge = to_merge(&context, uuid, &attributes)?;
     let newer_values = merge.newer_values;
     let merged = context.app.matchmaker.merge_lead(merge, &mut permit).await.map_err(refused)?;
     view(&context, merged.ok_or_else(|| Failure::unknown_uuid("Lead", uuid))?, newer_values)

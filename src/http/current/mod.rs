@@ -14,14 +14,15 @@ pub mod loan_reports;
 pub mod offer_pages;
 pub mod offer_previews;
 pub mod partner_events;
+pub mod prefer;
 pub mod prefills;
 pub mod rate_tables;
 pub mod samples;
 pub mod submission;
+pub mod table_events;
 pub mod ui_events;
 pub mod ui_utilities;
 pub mod vehicles;
-pub mod waiting;
 
 use offerd_web::Failure;
 

@@ -11,17 +11,17 @@ static KNOWN: LazyKnownKeys = LazyKnownKeys::new(KnownKeys::of::<PartnerReportFi
 /// Records a report: 201, or 200 if it was already recorded.
 pub async fn report(mut context: Context<ApiState>) -> Answer {
     let report = bodies::noun(&mut context, &KNOWN, PartnerReport::read).await?;
-    take_in(context, &report).await
+    accept_report(context, &report).await
 }
 
 /// Records a report whose attributes are query parameters.
 pub async fn report_by_query(context: Context<ApiState>) -> Answer {
     let parameters = context.request.query.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let report = PartnerReport::from_texts(parameters).map_err(bodies::unreadable)?;
-    Ok(take_in(context, &report).await?.status(StatusCode::OK))
+    Ok(accept_report(context, &report).await?.status(StatusCode::OK))
 }
 
-async fn take_in(context: Context<ApiState>, report: &PartnerReport) -> Answer {
+async fn accept_report(context: Context<ApiState>, report: &PartnerReport) -> Answer {
     let engine = context.app.engine();
     match partner_events::report(engine, context.partner()?, report).await.map_err(refused)? {
         AcceptedReport::New(receipt) if receipt.revoked_at.is_none() => {
@@ -38,5 +38,5 @@ fn refused(refused: ReportRefused) -> Failure {
         ReportRefused::NothingToRevoke => StatusCode::NOT_FOUND,
         ReportRefused::Unavailable => return unwritable(()),
     };
-    Failure::malformed(vec![refused.error()]).with_status(status)
+    Failure::invalid(vec![refused.error()]).with_status(status)
 }

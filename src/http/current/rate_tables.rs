@@ -3,13 +3,13 @@
 
 use hyper::header::{CACHE_CONTROL, HeaderName};
 
+use super::prefer::preferred_wait;
 use super::submission::{RETRY_AFTER_OVERLOAD_S, read_lead_or_nothing, read_submission, refused, to_merge};
-use super::waiting::{held_versions, preferred_wait};
 use crate::prelude::*;
 use offerd_base::telemetry::traces::TraceContext;
 use offerd_engine::matching::{Generation, Polled, TableSnapshot, Until, showing};
 use offerd_model::Timestamp;
-use offerd_web::{RenditionName, Renditions};
+use offerd_web::{HeldTags, RenditionName, Renditions};
 
 /// Seconds between polls of a pending rate table.
 const POLL_EVERY_S: u32 = 1;
@@ -18,23 +18,23 @@ const TABLE_DEADLINE: HeaderName = HeaderName::from_static("table-deadline");
 
 /// Accepts a lead; answers with the offers that are available at once.
 pub async fn submit(context: Context<ApiState>) -> Answer {
-    take_in(context, Until::Prompt).await
+    accept_lead(context, Until::Prompt).await
 }
 
 /// Accepts a lead; answers when all partners have answered.
 pub async fn submit_blocking(context: Context<ApiState>) -> Answer {
-    take_in(context, Until::Complete).await
+    accept_lead(context, Until::Complete).await
 }
 
 /// Merges the body into a lead of the caller's company and builds a new table for it; with a publishable
 /// token only for a limited time after the lead's creation.
 pub async fn submit_again(mut context: Context<ApiState>) -> Answer {
     let lead = context.params.uuid("leadUuid")?;
-    let later = read_lead_or_nothing(&mut context).await?;
-    let merge = to_merge(&context, lead, &later)?;
+    let attributes = read_lead_or_nothing(&mut context).await?;
+    let merge = to_merge(&context, lead, &attributes)?;
     let trace = TraceContext::of_request(&context.request.headers);
     let (matchmaker, permit) = (&context.app.matchmaker, context.request.permit);
-    let since = matchmaker.engine().kept.generation();
+    let since = matchmaker.engine().complete.generation();
     let submitted = matchmaker.submit_again(merge, trace.as_ref(), permit, Until::Prompt).await;
     let snapshot = submitted.map_err(refused)?.ok_or_else(|| Failure::unknown_uuid("Lead", lead))?;
     Ok(reply(&context.app, snapshot, since))
@@ -52,21 +52,21 @@ pub async fn show_for(context: Context<ApiState>, mark: &str) -> Answer {
     let Context { app, request, .. } = context;
     let held = held_versions(&request.headers, &app.fingerprint, mark);
     let wait = preferred_wait(&request.headers).unwrap_or_default();
-    let since = app.engine().kept.generation();
+    let since = app.engine().complete.generation();
     let found = showing::poll(app.engine(), viewer, uuid, &held, wait).await;
     let found = found.map_err(|_| app.unread(RETRY_AFTER_OVERLOAD_S))?;
     match found.ok_or_else(|| Failure::unknown_uuid("RateTable", uuid))? {
         Polled::Shown(snapshot) => Ok(reply(&app, snapshot, since)),
         Polled::Unchanged(held) => {
-            let reply = tagged(&app, Reply::held(), held.version);
+            let reply = tagged(&app, Reply::not_modified(), held.version);
             Ok(if held.pending { pending(reply, held.deadline) } else { reply })
         }
     }
 }
 
-async fn take_in(mut context: Context<ApiState>, until: Until) -> Answer {
+async fn accept_lead(mut context: Context<ApiState>, until: Until) -> Answer {
     let submission = read_submission(&mut context).await?;
-    let since = context.app.engine().kept.generation();
+    let since = context.app.engine().complete.generation();
     let snapshot = context.app.matchmaker.submit(submission, until).await.map_err(refused)?;
     Ok(reply(&context.app, snapshot, since))
 }
@@ -100,10 +100,42 @@ struct TableCacheHandle {
 
 impl Renditions for TableCacheHandle {
     fn find(&self, rendition: RenditionName) -> Option<Bytes> {
-        self.app.engine().kept.rendition(self.table, rendition)
+        self.app.engine().complete.rendition(self.table, rendition)
     }
 
     fn keep(&self, rendition: RenditionName, bytes: &Bytes) {
-        self.app.engine().kept.add(self.since, self.table, rendition, bytes);
+        self.app.engine().complete.add(self.since, self.table, rendition, bytes);
+    }
+}
+
+/// The table versions that a client holds, from its entity tags with this `mark`.
+fn held_versions(headers: &HeaderMap, fingerprint: &str, mark: &str) -> Vec<u32> {
+    let held = HeldTags::of(&Method::GET, headers);
+    let versions = held.opaque().filter_map(|tag| {
+        let (version, made_with) = tag.split_once('-')?;
+        (made_with.strip_suffix(mark)? == fingerprint).then(|| version.parse().ok())?
+    });
+    versions.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::IF_NONE_MATCH;
+
+    use super::*;
+
+    #[test]
+    fn the_held_versions_are_those_of_tags_of_ours() {
+        let held_in = |words, value| {
+            let tags = HeaderMap::from_iter([(IF_NONE_MATCH, HeaderValue::from_static(value))]);
+            held_versions(&tags, "000000ab", words)
+        };
+        let held = |value| held_in("", value);
+        assert_eq!(held("\"3-000000ab\""), [3]);
+        assert_eq!(held("\"x\", W/\"3-000000ab\", \"4-000000ab-gzip\""), [3, 4]);
+        assert!(held("\"3-000000ac\"").is_empty());
+        assert!(held("*").is_empty());
+        assert!(held("\"3-000000ab-v1\"").is_empty());
+        assert_eq!(held_in("-v1", "\"3-000000ab-v1-gzip\", \"4-000000ab\""), [3]);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::api_version;
 use super::bodies::{self, LazyKnownKeys};
-use super::waiting::is_strict;
+use super::prefer::is_strict;
 use crate::prelude::*;
 use crate::v1;
 use offerd_base::load_shedder::Permit;
@@ -95,11 +95,15 @@ pub(super) fn submission(context: &Context<ApiState>, lead: Lead) -> Result<Subm
 }
 
 /// A merge of the caller's body into a lead.
-pub fn to_merge<'l>(context: &Context<ApiState>, lead: Uuid, later: &'l Lead) -> Result<Merge<'l>, Failure> {
+pub fn to_merge<'l>(
+    context: &Context<ApiState>,
+    lead: Uuid,
+    attributes: &'l Lead,
+) -> Result<Merge<'l>, Failure> {
     let caller = context.caller()?;
     let newer_values = knows_newer_values(context)?;
     let made_since = context.app.mergeable_since(caller);
-    Ok(Merge { viewer: caller.viewer(), lead, later, newer_values, made_since })
+    Ok(Merge { viewer: caller.viewer(), lead, attributes, newer_values, made_since })
 }
 
 /// Whether the caller accepts values beyond the specification: it names a version of the interface.

@@ -47,7 +47,7 @@ pub async fn display_offer(mut context: Context<ApiState>) -> Answer {
         displayed_offer::unknown(&context.app.engine().records, viewer, shown).map_err(unwritable)?;
     if !unknown.is_empty() {
         let errors = unknown.into_iter().map(|unknown| names_nothing(unknown, shown)).collect();
-        return Err(Failure::malformed(errors).with_status(StatusCode::BAD_REQUEST));
+        return Err(Failure::invalid(errors).with_status(StatusCode::BAD_REQUEST));
     }
     let begin = || Ok(Commit::new().about(shown.lead));
     let record = write_display(&context.app, viewer.company, shown, begin).await.map_err(unwritable)?;

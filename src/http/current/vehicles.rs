@@ -91,6 +91,6 @@ fn answer<T: Serialize>(
         );
         ApiError::at(*name, ErrorType::Malformed, message).with("found", found.to_string())
     };
-    let refused = Failure::malformed(by.iter().map(narrow).collect()).with_status(StatusCode::BAD_REQUEST);
+    let refused = Failure::invalid(by.iter().map(narrow).collect()).with_status(StatusCode::BAD_REQUEST);
     Err(refused.counted("vehicles_per_answer"))
 }

@@ -42,5 +42,5 @@ fn reply(answer: Answer, mut faults: Vec<ApiError>, reword: impl Fn(&mut Object)
         }
         Ok(_) => {}
     }
-    Err(Failure::malformed(faults).with_status(StatusCode::BAD_REQUEST))
+    Err(Failure::invalid(faults).with_status(StatusCode::BAD_REQUEST))
 }

@@ -27,7 +27,7 @@ pub fn translate(body: &[u8]) -> Result<Bytes, Failure> {
         faults.extend(others);
         faults.truncate(values::MAX_FAULTS);
     }
-    Err(refused(Failure::malformed(faults)))
+    Err(refused(Failure::invalid(faults)))
 }
 
 /// The parsed body, unless no edition can read it. The depth and size of unknown keys do not matter.

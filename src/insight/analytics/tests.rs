@@ -385,9 +385,9 @@ fn a_page_that_would_read_too_much_ends_early_and_loses_nothing() {
     let mut reader = Reader::new(first);
     assert!(reader.read(&world));
     assert_eq!(reader.events.len(), 1500, "less than the hour holds");
-    assert!(metrics.figures().text().contains(r#"offerd_feed_pages_cut_total{feed="lead_events"} 1"#));
+    assert!(metrics.snapshot().text().contains(r#"offerd_feed_pages_cut_total{feed="lead_events"} 1"#));
     assert!(!reader.read(&world));
-    assert!(metrics.figures().text().contains(r#"offerd_feed_pages_cut_total{feed="lead_events"} 1"#));
+    assert!(metrics.snapshot().text().contains(r#"offerd_feed_pages_cut_total{feed="lead_events"} 1"#));
     let delivered: Vec<Uuid> = reader.events.iter().map(|event| event.lead_uuid).collect();
     assert_eq!(delivered, world.stored(first));
 }

@@ -19,7 +19,7 @@ pub fn dry_run(
 ) -> Vec<SeatJudgement> {
     let facts = Facts::new(lead, now, CreditBands::Current);
     judge(book, &facts, Some(now), most, &|seat| {
-        let suppressed = on_lists.and_then(|lists| lists.against(seat)).map(|by| by.told());
+        let suppressed = on_lists.and_then(|lists| lists.against(seat)).map(|by| by.wanted_and_found());
         let suppressed = suppressed.map(|(wanted, found)| EligibilityObjection::new(wanted, found));
         suppressed.or_else(|| counted_against(standings, seat))
     })

@@ -60,7 +60,7 @@ pub struct OfferJudgement {
 }
 
 /// What a paused seat lacks; stands as `wanted` in objections and denials.
-pub const NOT_PAUSED: &str = Denied::Paused.told().0;
+pub const NOT_PAUSED: &str = Denied::Paused.wanted_and_found().0;
 
 /// What a seat found that wanted a place at the rate table.
 pub const NO_PLACE: &str = "none: the limit of partners per lead was reached";
@@ -121,7 +121,7 @@ fn seat(book: &Book, facts: &Facts, most: usize, objections: &mut [Vec<Eligibili
     let verdicts = judge(&held.iter().map(|fit| &*fit.seat).collect::<Vec<_>>());
     for (fit, verdict) in held.into_iter().zip(verdicts) {
         match verdict {
-            Verdict::Asked => asked.push(fit),
+            Verdict::Seated => asked.push(fit),
             Verdict::NotSeated(by) => not_seated.push((fit, by)),
         }
     }

@@ -129,7 +129,7 @@ pub async fn erase_all(
     let (mut gone, mut hashes) = (Vec::new(), Hashes::default());
     for lead in leads {
         // One at a time, to bound memory.
-        match reading::held(store, *lead)? {
+        match reading::lead_state(store, *lead)? {
             LeadState::Whole(record) => {
                 hashes.add(store, &record);
                 gone.push(ErasedLead::of(store, &record));
@@ -170,8 +170,8 @@ pub async fn erase_all(
     for one in &gone {
         match one.damaged {
             // Some of its tables are unknown.
-            true => engine.kept.forget_all(),
-            false => engine.kept.forget(&one.tables_now(store)),
+            true => engine.complete.forget_all(),
+            false => engine.complete.forget(&one.tables_now(store)),
         }
     }
     committed.map(|()| erasures)
@@ -199,7 +199,7 @@ impl ErasedLead {
 
 /// Ends the live tables of leads. An actor that is gone has ended already.
 async fn end(engine: &MatchingEngine, leads: &BTreeSet<Uuid>) {
-    join_all(engine.live.of_leads(leads).into_iter().map(|actor| actor.send(Leave))).await;
+    join_all(engine.actors.of_leads(leads).into_iter().map(|actor| actor.send(Leave))).await;
 }
 
 /// Applies erasures made by other processes on the store: once this returns, no erased lead is served from
@@ -207,18 +207,18 @@ async fn end(engine: &MatchingEngine, leads: &BTreeSet<Uuid>) {
 ///
 /// # Errors
 /// The store cannot be read; live tables may belong to an erased lead then.
-pub async fn take_in(engine: &Arc<MatchingEngine>) -> Result<(), String> {
+pub async fn apply_erasures(engine: &Arc<MatchingEngine>) -> Result<(), String> {
     // Reads that began earlier can no longer be kept, and later reads find nothing.
-    engine.kept.forget_all();
+    engine.complete.forget_all();
     let looking = Arc::clone(engine);
     let look = move || -> Result<BTreeSet<Uuid>, ReadError> {
         let erased = |lead| looking.records.store.is_erased(lead).map(|is| is.then_some(lead)).transpose();
-        looking.live.leads().into_iter().filter_map(erased).collect()
+        looking.actors.leads().into_iter().filter_map(erased).collect()
     };
     let erased = tokio::task::spawn_blocking(look).await.map_err(|panic| panic.to_string())?;
     let erased = erased.map_err(|failure| failure.to_string())?;
     end(engine, &erased).await;
-    engine.kept.forget_all();
+    engine.complete.forget_all();
     Ok(())
 }
 
@@ -318,7 +318,7 @@ async fn destroy(
 fn grown<'g>(store: &Store, gone: impl Iterator<Item = &'g ErasedLead>) -> Found<Hashes> {
     let mut grown = Hashes::default();
     for one in gone {
-        match reading::held(store, one.lead)? {
+        match reading::lead_state(store, one.lead)? {
             LeadState::Whole(record) if record.updated_at != one.updated_at => grown.add(store, &record),
             _ => {}
         }

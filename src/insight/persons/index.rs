@@ -22,11 +22,11 @@ impl Projection for ContactIndex {
     const TROUBLE: &'static str = "cannot add leads to the index of persons; will retry";
 
     async fn begin(&mut self) {
-        self.0.until_it_leads().await;
+        self.0.until_leader().await;
     }
 
     async fn fold(&mut self) -> Result<bool, CommitError> {
-        step(&self.0, (PROJECTION, STEP), |happenings, moved| self.take_in(happenings, moved)).await
+        step(&self.0, (PROJECTION, STEP), |happenings, moved| self.store_contacts(happenings, moved)).await
     }
 }
 
@@ -49,12 +49,12 @@ impl ContactIndex {
     }
 
     /// Indexes leads. A lead that cannot be read at the moment fails the step, so that it is retried.
-    async fn take_in(&self, happenings: Vec<Happening>, moved: Commit) -> Result<(), CommitError> {
+    async fn store_contacts(&self, happenings: Vec<Happening>, moved: Commit) -> Result<(), CommitError> {
         let store = self.0.clone();
         let found = move || -> Found<Vec<Commit>> {
             let mut found = Vec::new();
             for made in happenings.iter().filter(|one| one.event_type == EventType::LeadCreated) {
-                if let LeadState::Whole(record) = reading::held(&store, made.lead)? {
+                if let LeadState::Whole(record) = reading::lead_state(&store, made.lead)? {
                     found.extend(contacts::found_by(&store, &record));
                 }
             }
@@ -107,13 +107,13 @@ mod tests {
         let aside = options.path.join("aside");
         fs::rename(&file, &aside).unwrap();
         fs::create_dir(&file).unwrap();
-        let taken = index.take_in(vec![made.clone()], moved()).await;
+        let taken = index.store_contacts(vec![made.clone()], moved()).await;
         assert!(matches!(taken, Err(CommitError::Failed(_))), "{taken:?}");
         assert_eq!(index.0.get(Tree::Meta, "moved").unwrap(), None);
 
         fs::remove_dir(&file).unwrap();
         fs::rename(&aside, &file).unwrap();
-        index.take_in(vec![made], moved()).await.unwrap();
+        index.store_contacts(vec![made], moved()).await.unwrap();
         assert_eq!(index.0.found_by(&contact).unwrap(), [record.uuid]);
         assert!(index.0.get(Tree::Meta, "moved").unwrap().is_some());
     }

@@ -156,7 +156,7 @@ pub async fn about(
     });
     let mut about = PersonLeads { found: Vec::new(), damaged: Vec::new(), unread: 0, named, is_told: false };
     for lead in leads(engine, who).await? {
-        let record = match reading::held(store, lead)? {
+        let record = match reading::lead_state(store, lead)? {
             LeadState::Whole(record) => record,
             // The key of a dropped or erased lead is gone.
             LeadState::Nothing => continue,

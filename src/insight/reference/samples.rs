@@ -52,10 +52,10 @@ pub fn sample(book: &Book, partner: &str, name: &str, click: Option<Uuid>) -> Op
 /// Whether the file's text for a seat or its offers contains a URL that begins with `begun`.
 fn names(seat: &Seat, begun: &str) -> bool {
     let lead_there = |offer: &CatalogOffer| {
-        let landing_url = offer.text.imprint.as_ref().map(|imprint| &imprint.landing_url);
+        let landing_url = offer.text.click_terms.as_ref().map(|click_terms| &click_terms.landing_url);
         offer.text.json.contains(begun) || landing_url.is_some_and(|url| url.starts_with(begun))
     };
-    seat.text.json.contains(begun) || seat.offers.iter().any(lead_there)
+    seat.recorded_text.json.contains(begun) || seat.offers.iter().any(lead_there)
 }
 
 fn logo(identity: &PartnerIdentity) -> String {

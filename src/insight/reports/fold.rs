@@ -14,7 +14,7 @@ use offerd_engine::rate_table::table::Table;
 use offerd_engine::records::projection::{FEEDS, companies, first, next};
 use offerd_engine::records::{Records, reading};
 use offerd_model::{EventType, ProductSubType, ProductType};
-use offerd_partners::{Fingerprint, Quote, SeatTemplate};
+use offerd_partners::{Fingerprint, Quote, RecordedSeat};
 use offerd_store::entities::{Happening, HappeningDetails, PayoutRecord};
 use offerd_store::{FeedKey, Store, Tree};
 
@@ -201,7 +201,7 @@ impl<'a> FeedFold<'a> {
     }
 
     /// The seat of an offer, with the sub-type of the offer; cached per template.
-    fn seat_of(&mut self, seat: &SeatTemplate, quote: &Quote) -> PartnerSeat {
+    fn seat_of(&mut self, seat: &RecordedSeat, quote: &Quote) -> PartnerSeat {
         let templates = &self.records.templates;
         let find = || templates.of(quote).ok().and_then(|template| template.sub_type);
         let mut cached = || *self.sub_types.entry(quote.text).or_insert_with(find);

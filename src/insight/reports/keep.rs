@@ -37,7 +37,7 @@ impl Reports {
             return;
         }
         let store = &self.records.store;
-        while tokio::time::timeout(TAKE_IN_EVERY, store.until_it_leads()).await.is_err() {
+        while tokio::time::timeout(TAKE_IN_EVERY, store.until_leader()).await.is_err() {
             // Queries refer to tags and values, which must be known before a report is made.
             if let Err(failure) = self.of_each_zone(Self::take_in).await {
                 warn!(%failure, "could not read the report counts; will retry");

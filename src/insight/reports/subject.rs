@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use offerd_engine::records::{Records, reading};
 use offerd_model::{ProductSubType, ProductType};
-use offerd_partners::SeatTemplate;
+use offerd_partners::RecordedSeat;
 use offerd_store::entities::LeadRecord;
 
 /// The attributes of a lead that it is counted by.
@@ -74,7 +74,7 @@ impl CountedLead {
 
 impl PartnerSeat {
     /// A seat, with the sub-types of its catalog's offers.
-    pub fn of(seat: &SeatTemplate) -> Self {
+    pub fn of(seat: &RecordedSeat) -> Self {
         let (product_type, partner) = (Some(seat.product_type), Some(seat.key.clone()));
         Self { product_type, sub_types: seat.sub_types.clone(), partner }
     }

@@ -25,7 +25,7 @@ use offerd_engine::conversions::partner_events::report;
 use offerd_engine::experiments::ExperimentRules as Experiments;
 use offerd_engine::matching::recovery::recover;
 use offerd_engine::matching::{Configuration, Submission, Until};
-use offerd_engine::rate_table::record::TableHeader;
+use offerd_engine::rate_table::record::TableHead;
 use offerd_engine::records::{Records, reading};
 use offerd_model::{
     CreditBands, EventType, Lead, LeadAction, PartnerEvent, PartnerEventType, PartnerReport, Reference,
@@ -148,7 +148,7 @@ impl Story {
     async fn restart(self) -> Self {
         let Self { world, reports, tables, told } = self;
         drop(reports);
-        world.matchmaker.drain().await;
+        world.matchmaker.stop_all().await;
         // The actors must be gone before the store is opened again.
         tokio::time::sleep(Duration::from_millis(1)).await;
         let world = world.crash(&partners()).await;
@@ -344,7 +344,7 @@ fn of_leads(leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<Fact>) {
 fn of_tables_without(story: &Story, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<Fact>) {
     let records = &story.world.matchmaker.engine().records;
     for (_, bytes) in story.store().scan(Tree::RateTables, []).map(Result::unwrap) {
-        let head: TableHeader = codec::decode(&bytes).unwrap();
+        let head: TableHead = codec::decode(&bytes).unwrap();
         let table = reading::table(records, head.uuid).unwrap().unwrap();
         if table.shown().next().is_some() {
             continue;
@@ -381,11 +381,11 @@ fn of_asked(record: &LeadRecord) -> BTreeMap<&'static str, BTreeSet<String>> {
 fn of_tables(story: &Story, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<Fact>) {
     let records = &story.world.matchmaker.engine().records;
     for (_, bytes) in story.store().scan(Tree::RateTables, []).map(Result::unwrap) {
-        let head: TableHeader = codec::decode(&bytes).unwrap();
+        let head: TableHead = codec::decode(&bytes).unwrap();
         let table = reading::table(records, head.uuid).unwrap().unwrap();
         let record = &leads[&head.lead];
         let id = facts.len();
-        let mut note = |seat: &offerd_partners::SeatTemplate, subs: BTreeSet<String>, figure, by_partner| {
+        let mut note = |seat: &offerd_partners::RecordedSeat, subs: BTreeSet<String>, figure, by_partner| {
             let mut values = of_lead(record);
             values.insert("product", set([seat.product_type]));
             values.insert("partner", set([&seat.key]));
@@ -573,7 +573,7 @@ fn tables_compared(story: &Story, by: &str) -> Result<(), TestCaseError> {
     let records = &story.world.matchmaker.engine().records;
     let (mut rows, mut all): (BTreeMap<String, [i64; 2]>, i64) = Default::default();
     for (_, bytes) in story.store().scan(Tree::RateTables, []).map(Result::unwrap) {
-        let head: TableHeader = codec::decode(&bytes).unwrap();
+        let head: TableHead = codec::decode(&bytes).unwrap();
         if head.test {
             continue;
         }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::VERSION;
 use super::line::{ExportHeader, ExportLine, ExportTrailer};
 use offerd_engine::conversions::partner_events::{self, ReportRecord};
-use offerd_engine::rate_table::record::{AnswerRecord, TableHeader};
+use offerd_engine::rate_table::record::{AnswerRecord, TableHead};
 use offerd_engine::rate_table::transcript::Transcript;
 use offerd_engine::records::identity::identity_of;
 use offerd_store::entities::{CompanyRecord, LeadRecord, Tag};
@@ -128,7 +128,7 @@ impl RecordImport {
                 payload = self.store.seal_for(transcript.keep_ms, &payload).ok()?;
             }
             Tree::RateTables => {
-                let head: TableHeader = codec::decode(&payload).ok()?;
+                let head: TableHead = codec::decode(&payload).ok()?;
                 self.lead_of.insert(head.uuid, head.lead);
             }
             Tree::Answers => {

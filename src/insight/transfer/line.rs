@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-use offerd_engine::rate_table::record::{AnswerRecord, CallRecord, LaterDecisions, TableHeader};
+use offerd_engine::rate_table::record::{AnswerRecord, CallRecord, LaterDecisions, TableHead};
 use offerd_engine::records::postings::Posting;
 use offerd_store::entities::{Happening, PayoutRecord, Tag};
 use offerd_store::{Tree, codec};
@@ -104,9 +104,9 @@ struct PostcardCodec {
 impl PostcardCodec {
     fn of(tree: Tree) -> Option<Self> {
         Some(match tree {
-            Tree::RateTables => Self::records::<TableHeader>(),
+            Tree::RateTables => Self::records::<TableHead>(),
             Tree::Answers => Self::records::<AnswerRecord>(),
-            Tree::Asks => Self::records::<LaterDecisions>(),
+            Tree::LaterDecisions => Self::records::<LaterDecisions>(),
             Tree::Calls => Self::records::<CallRecord>(),
             Tree::Postings => Self::records::<Posting>(),
             Tree::LeadEvents => Self::records::<Vec<Happening>>(),

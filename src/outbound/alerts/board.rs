@@ -91,7 +91,7 @@ impl AlertBoard {
     }
 
     /// The present status.
-    pub fn standing(&self, settings: &AlertSettings) -> AlertsStatus {
+    pub fn status(&self, settings: &AlertSettings) -> AlertsStatus {
         let ledger = self.ledger();
         let mut alerts: Vec<AlertStatus> = ledger.alerts.values().map(AlertStatus::of).collect();
         alerts.sort_by_cached_key(|alert| {
@@ -101,7 +101,7 @@ impl AlertBoard {
             let at = Reverse(alert.ended.unwrap_or(alert.since));
             (has_ended, urgency, at, alert.name.clone())
         });
-        let standing = |one: receiver::Receiver| {
+        let status = |one: receiver::Receiver| {
             let queue = ledger.queues.get(one.name());
             ReceiverStatus {
                 outstanding: queue.map_or(0, |queue| queue.messages.len()),
@@ -110,7 +110,7 @@ impl AlertBoard {
                 name: one.name().to_owned(),
             }
         };
-        let receivers = receiver::all(settings).into_iter().map(standing).collect();
+        let receivers = receiver::all(settings).into_iter().map(status).collect();
         let doubt = ledger.unread.as_ref().map(doubt);
         AlertsStatus { alerts, receivers, doubt }
     }
@@ -153,7 +153,7 @@ mod tests {
             let error = error.map(str::to_owned);
             board.tried(&[ReceiverTest { receiver: "ops".to_owned(), place: String::new(), error }], now_ms);
             let ReceiverDeliveries { last_sent, failing_since, last_error } =
-                board.standing(&settings.alerts).receivers.remove(0).told;
+                board.status(&settings.alerts).receivers.remove(0).told;
             (last_sent, failing_since, last_error)
         };
         assert_eq!(told(Some("it answers 500"), 5), (None, Some(5), Some("it answers 500".to_owned())));
@@ -169,16 +169,16 @@ mod tests {
         let store = Store::open_inline(directory.path().join("store")).unwrap();
         let board = AlertBoard::of(&store);
         let settings = Settings::from_layers(None, []).unwrap();
-        assert_eq!(board.standing(&settings.alerts).doubt, None);
+        assert_eq!(board.status(&settings.alerts).doubt, None);
         let alert = Alert::begun("OfferdFails", Vec::new(), "x", 1);
         board.ledger().alerts.insert(alert.fingerprint(), alert);
         board.ledger().unread = Some("the database is gone".to_owned());
-        let standing = board.standing(&settings.alerts);
+        let standing = board.status(&settings.alerts);
         assert_eq!(standing.alerts.len(), 1, "what was read before stays");
         let doubt = standing.doubt.unwrap();
         assert!(doubt.contains("cannot tell which alerts fire") && doubt.ends_with("is gone"), "{doubt}");
         board.ledger().follow(&store);
-        let standing = board.standing(&settings.alerts);
+        let standing = board.status(&settings.alerts);
         assert_eq!((standing.alerts.len(), standing.doubt), (0, None));
     }
 

@@ -105,7 +105,7 @@ impl AlertKeeper {
     /// Waits until this process is the leader, which alone evaluates conditions and notifies. A follower
     /// meanwhile counts its own leads for the leader and shows the leader's alerts on its board.
     async fn until_it_tells(&mut self) {
-        while !self.store.leads() {
+        while !self.store.is_leader() {
             let every = self.settings.borrow().alerts.every;
             let figures = (self.measure)();
             let mut counted = AlertLedger::default();
@@ -117,7 +117,7 @@ impl AlertKeeper {
             }
             note_last_backup(&self.store);
             self.board.ledger().follow(&self.store);
-            let _ = timeout(every, self.store.until_it_leads()).await;
+            let _ = timeout(every, self.store.until_leader()).await;
         }
         // The previous leader writes nothing more.
         let mut ledger = AlertLedger::load(&self.store);

@@ -18,7 +18,7 @@ use super::subscription::Subscription;
 use crate::outbox::Backoff;
 use offerd_base::config::PostbackSettings;
 use offerd_base::telemetry::metrics::{POSTBACK_LAG, POSTBACKS, POSTBACKS_OUTSTANDING};
-use offerd_engine::records::projection::{BUSY, LOOK_AGAIN, Projection, blocking, keep};
+use offerd_engine::records::projection::{BUSY, LOOK_AGAIN, Projection, blocking, run};
 use offerd_store::{Commit, CommitError, Store};
 use offerd_wire::{Endpoint, Wire};
 
@@ -79,7 +79,7 @@ impl Follower {
     pub(super) async fn run(self) {
         let (shared, queueing) = (Arc::clone(&self.shared), Arc::clone(&self.queueing));
         tokio::select! {
-            () = keep(Intake(shared), move || queueing()) => {}
+            () = run(Intake(shared), move || queueing()) => {}
             () = self.send() => {}
         }
     }

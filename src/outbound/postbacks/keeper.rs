@@ -48,7 +48,7 @@ impl PostbackKeeper {
 
     async fn keep(mut self, mut subscriptions: watch::Receiver<Arc<Subscriptions>>) {
         // The previous leader's outstanding deliveries are read only then.
-        self.store.until_it_leads().await;
+        self.store.until_leader().await;
         let mut sweep_at = Instant::now();
         loop {
             let in_force = Arc::clone(&subscriptions.borrow_and_update());

@@ -38,6 +38,6 @@ pub use dead_letters::{DeadLetter, Retried, Retry, dead, dead_letters, retry, wa
 pub use keeper::PostbackKeeper;
 pub use record::{AttemptResult, PostbackDelivery};
 pub use subscription::Subscription;
-pub use subscriptions::{SubscriptionStatus, Subscriptions, failing, standings};
+pub use subscriptions::{SubscriptionStatus, Subscriptions, failing, statuses};
 pub use trial::{Trial, TrialAnswer, try_out};
 pub use url_template::MACROS;

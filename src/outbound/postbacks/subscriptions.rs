@@ -107,8 +107,8 @@ pub struct SubscriptionStatus {
 ///
 /// # Errors
 /// The disk cannot be read.
-pub fn standings(store: &Store, declared: &Subscriptions) -> Result<Vec<SubscriptionStatus>, CommitError> {
-    declared.all().iter().map(|subscription| standing(store, subscription)).collect()
+pub fn statuses(store: &Store, declared: &Subscriptions) -> Result<Vec<SubscriptionStatus>, CommitError> {
+    declared.all().iter().map(|subscription| status_of(store, subscription)).collect()
 }
 
 /// The active subscriptions whose calls fail, each with its name and since when, in Unix milliseconds.
@@ -118,7 +118,7 @@ pub fn failing(store: &Store, subscriptions: &Subscriptions) -> Vec<(String, i64
     calling.filter_map(|one| Some((one.name.clone(), since(one)?))).collect()
 }
 
-fn standing(store: &Store, subscription: &Subscription) -> Result<SubscriptionStatus, CommitError> {
+fn status_of(store: &Store, subscription: &Subscription) -> Result<SubscriptionStatus, CommitError> {
     let ledger = PostbackLedger::of(store, subscription);
     let outstanding = ledger.outstanding()?;
     let oldest_ms = outstanding.iter().map(|(_, delivery)| delivery.taken_ms).min();

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::ledger::PostbackLedger;
 use super::message::PostbackMessage;
 use super::subscription::Subscription;
-use super::{MACROS, PostbackKeeper, Subscriptions, begin, check, standings};
+use super::{MACROS, PostbackKeeper, Subscriptions, begin, check, statuses};
 use offerd_base::config::{PostbackSettings, Settings};
 use offerd_base::declaration::Source;
 use offerd_handbook::chapter;
@@ -267,8 +267,8 @@ fn of_several_processes_the_one_that_leads_sends_and_another_goes_on_when_it_is_
     assert!(next().contains(&leads[0].to_string()));
     // What it has sent is recorded, so the other can show it too.
     let is_sent = |store: &Store| {
-        let standing = standings(store, &subscriptions).unwrap().remove(0);
-        standing.outstanding == 0 && standing.last.is_some_and(|last| last.is_good())
+        let status = statuses(store, &subscriptions).unwrap().remove(0);
+        status.outstanding == 0 && status.last.is_some_and(|last| last.is_good())
     };
     while !is_sent(&stores[1]) {
         thread::yield_now();

@@ -36,7 +36,7 @@ pub use self::callback::{CaseCallback, Sign};
 use self::expected::CaseExpectation;
 pub use self::expected::{CaseCall, Response};
 use self::trial::Trial;
-use crate::http::{AskContext, Given};
+use crate::http::{AskContext, MappingInput};
 use crate::{Book, Facts, Seat};
 use offerd_model::{CreditBands, Lead, UnreadableBody};
 
@@ -153,8 +153,10 @@ impl PartnerCase {
         let lead = self.lead(leads)?;
         let now = DateTime::<Utc>::from_timestamp(NOW, 0).unwrap_or_default();
         let facts = Facts::new(&lead, now, CreditBands::Current);
-        let given =
-            Given::of(&facts, &AskContext { lead: LEAD, rate_table: RATE_TABLE, test: self.test, now });
+        let given = MappingInput::of(
+            &facts,
+            &AskContext { lead: LEAD, rate_table: RATE_TABLE, test: self.test, now },
+        );
         let turns = self.turns()?;
         let mut trial = Trial::of(seat, source, &given, &facts);
         for (nth, turn) in turns.iter().enumerate() {

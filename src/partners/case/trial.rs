@@ -4,13 +4,15 @@ use super::callback::{CallbackOutcome, CaseCallback};
 use super::expected::{CaseExpectation, Reading, Response};
 use super::{CALLBACK, CaseExchange, NOON, RATE_TABLE};
 use crate::catalog::CatalogOffer;
-use crate::http::{AnswerReading, Answered, AskProgress, Given, HttpSource, NextCall, Received, Secrets};
+use crate::http::{
+    AnswerReading, Answered, AskProgress, HttpPartner, MappingInput, NextCall, Received, Secrets,
+};
 use crate::{Facts, Seat};
 
 pub(super) struct Trial<'a> {
     seat: &'a Seat,
-    source: &'a HttpSource,
-    given: &'a Given,
+    http: &'a HttpPartner,
+    given: &'a MappingInput,
     facts: &'a Facts<'a>,
     progress: AskProgress,
     /// Number of calls made.
@@ -27,11 +29,16 @@ pub(super) struct Trial<'a> {
 
 impl<'a> Trial<'a> {
     /// A trial before its first call.
-    pub(super) fn of(seat: &'a Seat, source: &'a HttpSource, given: &'a Given, facts: &'a Facts<'a>) -> Self {
+    pub(super) fn of(
+        seat: &'a Seat,
+        http: &'a HttpPartner,
+        given: &'a MappingInput,
+        facts: &'a Facts<'a>,
+    ) -> Self {
         let mut progress = AskProgress::default();
         progress.callback_url = Some(CALLBACK.to_owned());
         let (turns, called, goes_on, reading, wrong) = (0, false, false, None, Vec::new());
-        Self { seat, source, given, facts, progress, turns, called, goes_on, reading, wrong }
+        Self { seat, http, given, facts, progress, turns, called, goes_on, reading, wrong }
     }
 
     /// Makes the next call.
@@ -70,7 +77,7 @@ impl<'a> Trial<'a> {
             (None, _) if self.goes_on => {
                 wrong.push("one more call follows, which the case lacks".to_owned());
             }
-            (None, Some(_)) if self.source.has_callback() => {
+            (None, Some(_)) if self.http.has_callback() => {
                 wrong.push("the partner's callback was not accepted, so there is no answer".to_owned());
             }
             _ => {}
@@ -80,9 +87,9 @@ impl<'a> Trial<'a> {
     /// Compares the request.
     fn asked(&mut self, turn: &CaseExchange) {
         let wrong = &mut self.wrong;
-        match (self.source.request(&self.progress, self.given, Secrets::Masked), &turn.call) {
+        match (self.http.request(&self.progress, self.given, Secrets::Masked), &turn.call) {
             (Ok(Some(request)), Some(call)) => {
-                call.compare(self.source.ask_uuid(RATE_TABLE), &request, wrong);
+                call.compare(self.http.ask_uuid(RATE_TABLE), &request, wrong);
             }
             (Ok(None), None) | (Ok(Some(_)), None) => {}
             (Ok(None), Some(_)) => wrong.push("the partner is not asked: it has no `sandbox_url`".to_owned()),
@@ -99,7 +106,7 @@ impl<'a> Trial<'a> {
             (headers, body) = sign.signed((&headers, &body), NOON, None)?;
         }
         let received = Received { status, headers: &headers, body: &body };
-        let signed = self.source.verified(&headers, &body, (NOON, Secrets::Masked));
+        let signed = self.http.verified(&headers, &body, (NOON, Secrets::Masked));
         let found = self.found(signed.as_ref().is_ok_and(|signed| *signed), received);
         let before = self.wrong.len();
         if found != callback.expect {
@@ -107,7 +114,7 @@ impl<'a> Trial<'a> {
             let (expected, found) = (callback.expect.label(), found.label());
             self.wrong.push(format!("callback: expected {expected}, found {found}"));
             self.wrong.extend(signed.err().map(|error| error.in_full()).into_iter().chain(unreadable));
-        } else if found == CallbackOutcome::Taken && self.source.awaited(&self.progress).is_none() {
+        } else if found == CallbackOutcome::Taken && self.http.awaited(&self.progress).is_none() {
             self.wrong.push("no callback is awaited here".to_owned());
         }
         if found == CallbackOutcome::Taken && self.wrong.len() == before {
@@ -153,10 +160,10 @@ impl<'a> Trial<'a> {
     /// The reading of an answer; `None` if another call must follow.
     fn meaning(&self, progress: &mut AskProgress, received: Received<'_>) -> Option<Reading> {
         let offers: Vec<&CatalogOffer> = self.seat.offers.iter().collect();
-        match self.source.next_after(progress, received, self.given) {
+        match self.http.next_after(progress, received, self.given) {
             Ok(NextCall::Call | NextCall::Bid(_) | NextCall::Again(_)) => None,
             Ok(NextCall::Read) => {
-                Some(self.source.answer(progress, received, self.given, self.facts, &offers))
+                Some(self.http.read_answer(progress, received, self.given, self.facts, &offers))
             }
             Ok(NextCall::Ended(reading)) => Some(Ok(reading)),
             Err(error) => Some(Err(error)),

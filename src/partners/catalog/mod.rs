@@ -15,7 +15,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use self::answered::base::{lacks, said_of_own};
+use self::answered::base::{declaration_of_own, lacks};
 use super::declared::{self, Firmness, Offer};
 use super::eligibility::{
     ConditionTest, EligibilityCondition, EligibilityRule, MAX_ALTERNATIVES, bits, too_many,
@@ -25,7 +25,7 @@ use super::identity::PartnerIdentity;
 use super::json_object::{JsonObjectWriter, Plain};
 use super::quote::{Quote, QuoteTerms};
 use super::ranking::{Merits, OfferKey};
-use super::template::{Imprint, Template};
+use super::template::{ClickTerms, Template};
 use crate::check::checker::PartnerFileChecker as Checker;
 pub(crate) use answered::is_fraction;
 pub use answered::{AnsweredFigure, AnsweredFigures, MoneyRules, PaymentBy, Unfit, range_shown};
@@ -48,8 +48,8 @@ pub struct CatalogOffer {
     pub conversion_probability: f64,
     /// How it is priced.
     pub pricing: Pricing,
-    /// The declaration that answers complete, for a partner that is asked over HTTP.
-    said: Option<Arc<toml::Table>>,
+    /// The offer's declaration, which a partner's answer may override; for a partner asked over HTTP.
+    declaration: Option<Arc<toml::Table>>,
     identity: Arc<PartnerIdentity>,
     product_type: ProductType,
     consumer_rating: Option<f64>,
@@ -105,16 +105,17 @@ impl CatalogOffer {
         if !is_priced && !offer.bands.is_empty() {
             check.at("bands", "is for offers that the file prices; this partner sends the figures");
         }
-        let said = check.table().filter(|_| !is_priced).cloned();
-        let said = said.map(|mut said| {
+        let declaration = check.table().filter(|_| !is_priced).cloned();
+        let declaration = declaration.map(|mut declaration| {
             // Eligibility is decided before any partner is asked.
-            said.remove("eligibility");
-            Arc::new(said)
+            declaration.remove("eligibility");
+            Arc::new(declaration)
         });
         let offers = variants(offer, product_type, is_priced, check).into_iter().map(|pricing| {
             let rule = rule.clone().and(&pricing.rule()).and_all(known_to(offer, &pricing).as_slice());
-            let priced = Self::for_all(offer, offer.imprint(pricing.term()), product_type, identity, pricing);
-            Self { rule, said: said.clone(), ..priced }
+            let priced =
+                Self::for_all(offer, offer.click_terms(pricing.term()), product_type, identity, pricing);
+            Self { rule, declaration: declaration.clone(), ..priced }
         });
         offers.collect()
     }
@@ -126,9 +127,9 @@ impl CatalogOffer {
         answered: &BTreeMap<String, String>,
         check: &mut Checker,
     ) -> Option<Self> {
-        let said = check.within("answer.own", |check| check.table().cloned())?;
-        let said = said_of_own(said, own, product_type);
-        for (key, fault) in lacks(own, &said, product_type, answered) {
+        let declaration = check.within("answer.own", |check| check.table().cloned())?;
+        let declaration = declaration_of_own(declaration, own, product_type);
+        for (key, fault) in lacks(own, &declaration, product_type, answered) {
             check.at(&key, fault);
         }
         let is_new = own.sub_type.is_some_and(|sub_type| !sub_type.is_specified());
@@ -141,7 +142,7 @@ impl CatalogOffer {
             payout: own.payout,
             conversion_probability: own.conversion_probability,
             pricing: Pricing::Own,
-            said: Some(Arc::new(said)),
+            declaration: Some(Arc::new(declaration)),
             identity: Arc::clone(identity),
             product_type,
             consumer_rating: None,
@@ -164,26 +165,26 @@ impl CatalogOffer {
     }
 
     fn declared_url(&self) -> &str {
-        self.text.imprint.as_ref().map(|imprint| imprint.landing_url.as_str()).unwrap_or_default()
+        self.text.click_terms.as_ref().map(|click_terms| click_terms.landing_url.as_str()).unwrap_or_default()
     }
 
     fn for_all(
         offer: &Offer,
-        imprint: Imprint,
+        click_terms: ClickTerms,
         product_type: ProductType,
         identity: &Arc<PartnerIdentity>,
         pricing: Pricing,
     ) -> Self {
         let is_card = product_type == ProductType::CreditCard;
         Self {
-            name: imprint.name.clone(),
+            name: click_terms.name.clone(),
             sub_type: offer.sub_type.or_else(|| is_card.then_some(ProductSubType::CreditCard)),
             rule: EligibilityRule::always(),
-            text: Template::of_offer(imprint, |text| pricing.text(text, offer, identity)),
+            text: Template::of_offer(click_terms, |text| pricing.text(text, offer, identity)),
             payout: offer.payout,
             conversion_probability: offer.conversion_probability,
             pricing,
-            said: None,
+            declaration: None,
             identity: Arc::clone(identity),
             product_type,
             consumer_rating: offer.consumer_rating,
@@ -201,21 +202,21 @@ impl CatalogOffer {
         self.pricing.quote(facts, may_be_personal).map(|quoted| self.scored(facts, self, quoted))
     }
 
-    /// Builds the quote with its payout, as `said` declares it, and its score.
-    fn scored(&self, facts: &Facts, said: &Self, (mut terms, suitability, amount): Quoted) -> Quote {
-        let payout = said.payout.dollars(amount);
+    /// Builds the quote with its payout, as `declared` states it, and its score.
+    fn scored(&self, facts: &Facts, declared: &Self, (mut terms, suitability, amount): Quoted) -> Quote {
+        let payout = declared.payout.dollars(amount);
         terms.pay(payout);
         let (product_type, partner) = (self.product_type, &self.identity.key);
         let place = OfferKey { product_type, partner, offer: self.key() };
         let merits = Merits {
             place,
-            payout_on: said.payout.on,
+            payout_on: declared.payout.on,
             payout,
             suitability,
-            declared_conversion: said.conversion_probability,
-            consumer_rating: said.consumer_rating,
+            declared_conversion: declared.conversion_probability,
+            consumer_rating: declared.consumer_rating,
         };
-        let ranked = facts.ranked_by.map(|by| Box::new(by.rank(facts, &terms, &merits)));
+        let ranked = facts.ranked_by.map(|by| Box::new(by.score(facts, &terms, &merits)));
         let score = ranked.as_ref().map_or_else(|| merits.expected_value(), |ranked| ranked.score());
         let text = self.text.fingerprint;
         Quote { text, score, terms, landing_url: None, expires_at: None, own: None, doubt: None, ranked }
@@ -290,9 +291,9 @@ fn common_text(
 /// The template of a partner's own offers before any answer: name and payout. It is never shown.
 fn own_text(own: &declared::Own, product_type: ProductType) -> Template {
     let landing_url = own.landing_url.clone().unwrap_or_default();
-    let imprint =
-        Imprint { name: own.key.clone(), landing_url, payout: own.payout, valid_for_ms: own.valid_for };
-    Template::of_offer(imprint, |text| match &own.sub_type {
+    let click_terms =
+        ClickTerms { name: own.key.clone(), landing_url, payout: own.payout, valid_for_ms: own.valid_for };
+    Template::of_offer(click_terms, |text| match &own.sub_type {
         Some(sub_type) => drop(text.set("productSubType", sub_type)),
         None => drop(text.set("productType", &product_type)),
     })

@@ -51,9 +51,9 @@ impl Special {
             .set_some("details", self.policy.as_deref());
     }
 
-    /// The offer's auction; its payout is not known yet.
+    /// The offer's terms; its payout is not known yet.
     pub(super) fn quote(&self) -> Quoted {
-        let terms = SpecialTerms { payout: 0.0, lot: self.sub_type.map(ProductSubType::ordinal) };
+        let terms = SpecialTerms { payout: 0.0, competes_as: self.sub_type.map(ProductSubType::ordinal) };
         (QuoteTerms::Special(terms), STATIC_SUITABILITY, None)
     }
 }

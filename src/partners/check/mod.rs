@@ -15,9 +15,9 @@ use super::catalog::{CatalogOffer, CatalogSeat};
 use super::declared::{self, DeclaredPartner, Product};
 use super::eligibility::{ConditionTest, EligibilityCondition, EligibilityRule, bits};
 use super::facts::Subject;
-use super::http::HttpSource;
+use super::http::HttpPartner;
 use super::identity::PartnerIdentity;
-use super::partner::{Seat, SeatTemplate};
+use super::seat::{RecordedSeat, Seat};
 use super::template::Template;
 use offerd_base::declaration::{Fault, KEY_CHARS, Source, TableReading, is_key};
 use offerd_model::{Originator, OriginatorImage, Partner, ProductType};
@@ -157,14 +157,14 @@ impl PartnerFileChecker<'_> {
         let shared = CatalogSeat { product_type, identity: &of_offers, rule: of_seat };
         let offers = self.offers(shared, product);
         let http = product.http.as_ref().map(|http| {
-            self.within("http", |check| HttpSource::declared(http, product_type, product, check))
+            self.within("http", |check| HttpPartner::declared(http, product_type, product, check))
         });
         if let Some(http) = &product.http {
             self.within("http", |check| check.remarks_on(http, product.timeout, product.paused));
         }
 
         let sub_types: BTreeSet<_> = offers.iter().filter_map(|offer| offer.sub_type).collect();
-        let text = SeatTemplate {
+        let text = RecordedSeat {
             key: of.key.clone(),
             product_type,
             second_look: product.second_look,
@@ -190,8 +190,8 @@ impl PartnerFileChecker<'_> {
             simulate: product.simulate,
             http: http.flatten(),
             offers,
-            text: Template::whole(&text),
-            known_as: Arc::new(text),
+            recorded_text: Template::whole(&text),
+            recorded: Arc::new(text),
         })
     }
 

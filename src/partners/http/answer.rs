@@ -18,7 +18,7 @@ use super::conditions::NO_TRUTH;
 use super::document::{self, Format};
 use super::expression::{self, Expression};
 use super::mapping_error::{MappingError, MappingResult};
-use super::source::{Given, HttpSource};
+use super::source::{HttpPartner, MappingInput};
 use super::step::BodyMapping;
 use super::truth::{plain, truth_of};
 use super::{undeclared, work};
@@ -347,17 +347,17 @@ fn word_of(said: &Mapped) -> Option<String> {
     whole.map_or_else(|| expression::text(said), |whole| Some(whole.to_string()))
 }
 
-impl HttpSource {
+impl HttpPartner {
     /// Reads the last answer of an ask. `given` is the lead as mappings see it, `facts` as rules see it;
     /// `offers` are the catalog offers whose rules fit it. An invalid figure drops only its own offer.
     ///
     /// # Errors
     /// The first mapping that could not be run, if that made the whole answer unreadable.
-    pub fn answer(
+    pub fn read_answer(
         &self,
         progress: &AskProgress,
         received: Received<'_>,
-        given: &Given,
+        given: &MappingInput,
         facts: &Facts,
         offers: &[&CatalogOffer],
     ) -> MappingResult<AnswerReading> {
@@ -401,7 +401,7 @@ impl HttpSource {
         &self,
         progress: &AskProgress,
         received: Received<'_>,
-        given: &Given,
+        given: &MappingInput,
     ) -> Vec<AbsentMapping> {
         let context = received.context(self.context(given, progress), &self.attributes);
         let Ok(values) = context.map(|context| context.values) else { return Vec::new() };

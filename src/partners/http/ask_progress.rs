@@ -15,7 +15,7 @@ use super::declared::BID_MAX;
 use super::expression::Expression;
 use super::mapping_error::{MappingError, MappingResult};
 use super::parsed::Parsed;
-use super::source::{Given, HttpSource};
+use super::source::{HttpPartner, MappingInput};
 use super::step::CallStep;
 use super::truth::{plain, truth_of};
 use super::work;
@@ -72,13 +72,13 @@ pub enum NextCall {
     Bid(f64),
     /// Repeat the call after this time.
     Again(Duration),
-    /// This was the last answer; [`HttpSource::answer`] interprets it.
+    /// This was the last answer; [`HttpPartner::read_answer`] interprets it.
     Read,
     /// No more calls; this is the result.
     Ended(AnswerReading),
 }
 
-impl HttpSource {
+impl HttpPartner {
     /// How the answer of the current step arrives, if by callback.
     pub fn awaited(&self, progress: &AskProgress) -> Option<Awaited> {
         let step = self.step(progress);
@@ -103,7 +103,7 @@ impl HttpSource {
 
     /// Whether a call before the current one is made at most once.
     pub fn has_made_once(&self, progress: &AskProgress) -> bool {
-        self.steps[..progress.step].iter().any(|step| step.once)
+        self.steps[..progress.step].iter().any(|step| step.once_per_ask)
     }
 
     /// Key of the current step, if there are several.
@@ -120,7 +120,7 @@ impl HttpSource {
         &self,
         progress: &mut AskProgress,
         received: Received<'_>,
-        given: &Given,
+        given: &MappingInput,
     ) -> MappingResult<NextCall> {
         let step = self.step(progress);
         let is_last = progress.step + 1 == self.steps.len();
@@ -152,7 +152,7 @@ impl HttpSource {
         &self,
         progress: &AskProgress,
         received: Received<'_>,
-        given: &Given,
+        given: &MappingInput,
     ) -> Result<bool, String> {
         let context = received.context(self.context(given, progress), &self.attributes)?;
         // A post is not a ping, and no step follows it.
@@ -170,7 +170,7 @@ impl HttpSource {
         progress: &mut AskProgress,
         received: Received<'_>,
         context: &Mapped,
-        given: &Given,
+        given: &MappingInput,
     ) -> MappingResult<NextCall> {
         let step = self.step(progress);
         for (name, expression) in &step.keep {

@@ -12,12 +12,13 @@ use hyper::{HeaderMap, Method, StatusCode};
 use minijinja::value::Value as Mapped;
 use serde_json::Value;
 
+use super::client_auth::{Auth, ClientProof};
 use super::document;
 use super::expression::{Expression, text};
 use super::mapping_error::{MappingError, MappingResult};
 use super::request::HttpRequest;
 use super::secret::{MASKED, Secrets};
-use super::source::{Auth, ClientProof, HttpSource};
+use super::source::HttpPartner;
 use crate::truth::says_nothing;
 use offerd_model::Timestamp;
 
@@ -39,7 +40,7 @@ pub struct BearerToken {
     pub life: Duration,
 }
 
-impl HttpSource {
+impl HttpPartner {
     /// The token request; `None` if no token is needed.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use super::mapping_lines::MappingLines;
 use super::mappings::Mappings;
 use super::secret::Secret;
 use super::signing::keys_of;
-use super::source::{HttpSource, PartnerSecrets};
+use super::source::{HttpPartner, PartnerSecrets};
 use super::step::CallStep;
 use crate::check::checker::PartnerFileChecker;
 use crate::declared::Product;
@@ -16,7 +16,7 @@ use offerd_model::ProductType;
 
 const STEPS_MAX: usize = 8;
 
-impl HttpSource {
+impl HttpPartner {
     /// Checks `[products.<type>.http]`; `None` when it has faults, which the checker collects. A `paused`
     /// seat may lack its secrets.
     pub(crate) fn declared(
@@ -92,7 +92,7 @@ fn steps(http: &Http, mappings: &mut Mappings<'_, '_>) -> Option<Vec<CallStep>> 
     let takes = |step: &&mut CallStep| {
         !step.method.is_idempotent() && step.polling.is_none() && (pings || step.bid.is_none())
     };
-    steps[..made_once].iter_mut().filter(takes).for_each(|step| step.once = true);
+    steps[..made_once].iter_mut().filter(takes).for_each(|step| step.once_per_ask = true);
     Some(steps)
 }
 

@@ -60,7 +60,7 @@ table! {
         /// Whether requests and answers are kept, sealed with the lead (`transcripts.kept`); default false.
         transcripts: bool => optional,
         /// Connection settings.
-        wire: Wire => table,
+        wire: ConnectionSettings => table,
     }
 
     /// `steps`: one of several calls in sequence, which share the ask's deadline, `auth`, `secrets` and
@@ -217,7 +217,7 @@ table! {
 
     /// `wire`: how to connect to the partner.
     #[derive(Debug, Clone, PartialEq, Eq)]
-    pub struct Wire {
+    pub struct ConnectionSettings {
         /// Maximum time to connect.
         connect_timeout: Duration = wait => or(Duration::from_secs(2)),
         /// Maximum concurrent calls; beyond it the partner is not asked.

@@ -12,13 +12,13 @@ use serde_json::Value;
 
 use super::answer_mapping::AnswerMapping;
 use super::auth::NO_USER;
+use super::client_auth::{Auth, ClientProof};
 use super::declared::{self, ClientAuth, Empty, Http};
 use super::expression::{Expression, TextTemplate, text as text_of};
 use super::mapping_error::MappingError;
 use super::mapping_lines::MappingLines;
 use super::names::ExpressionPlace::{self, Answer, Callback, Header, Inner, Request, Token};
 use super::names::{self, KnownNames, no_mapping};
-use super::source::{Auth, ClientProof};
 use super::step::{BodyMapping, CallStep, Fields, JsonMapping, PollingRule};
 use super::work::{self, TOO_MUCH_OF_REQUEST};
 use super::{document, fixed, specimen};
@@ -112,8 +112,8 @@ impl Mappings<'_, '_> {
         self.prefix.clear();
         self.is_ping = false;
         step.map(|step| CallStep {
-            once: step.once || is_post,
-            once_a_lead: step.once_a_lead || is_post,
+            once_per_ask: step.once_per_ask || is_post,
+            once_per_lead: step.once_per_lead || is_post,
             ..step
         })
     }
@@ -172,8 +172,8 @@ impl Mappings<'_, '_> {
             declined,
             keep,
             bid,
-            once: declared.once,
-            once_a_lead: declared.once,
+            once_per_ask: declared.once,
+            once_per_lead: declared.once,
             callback: declared.callback,
             verify,
         })

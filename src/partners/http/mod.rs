@@ -10,12 +10,12 @@
 //! JSON; the quotes of an answer with six offers take 5 to 7 times that.
 //!
 //! # The path of a call
-//! [`declared`] is the shape of `[products.<type>.http]`. [`check`] compiles it to an [`HttpSource`], or
+//! [`declared`] is the shape of `[products.<type>.http]`. [`check`] compiles it to an [`HttpPartner`], or
 //! reports every fault with file, line and key: syntax, unknown attributes of the lead, unknown filters.
-//! [`HttpSource::request`] builds a request from a lead, [`document`] parses the body of an answer,
-//! [`HttpSource::answer`] turns it into [`Answered`]. All three are pure: sending and deadlines are up to the
-//! caller. Partners that need several calls or polling have steps: an [`AskProgress`] is their progress, and
-//! [`HttpSource::next_after`] decides what follows an answer.
+//! [`HttpPartner::request`] builds a request from a lead, [`document`] parses the body of an answer,
+//! [`HttpPartner::read_answer`] turns it into [`Answered`]. All three are pure: sending and deadlines are up
+//! to the caller. Partners that need several calls or polling have steps: an [`AskProgress`] is their
+//! progress, and [`HttpPartner::next_after`] decides what follows an answer.
 //!
 //! A partner answers with offers of its own catalog: the answer names one by key (and term) and gives its
 //! figures. Texts, payout and legal disclosures are declared in the file, rendered and stored as for any
@@ -29,6 +29,7 @@ pub mod ask_progress;
 pub mod auth;
 mod bounds;
 pub mod check;
+mod client_auth;
 mod comparison;
 mod conditions;
 pub mod declared;
@@ -65,7 +66,7 @@ pub use declared::Post;
 pub use mapping_error::{MappingError, MappingResult};
 pub use request::HttpRequest;
 pub use secret::Secrets;
-pub use source::{AskContext, Given, HttpSource};
+pub use source::{AskContext, HttpPartner, MappingInput};
 
 #[cfg(test)]
 mod tests;

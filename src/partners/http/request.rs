@@ -10,7 +10,7 @@ use super::ask_progress::AskProgress;
 use super::expression::{Expression, text};
 use super::mapping_error::{MappingError, MappingResult};
 use super::secret::Secrets;
-use super::source::{Given, HttpSource};
+use super::source::{HttpPartner, MappingInput};
 use super::step::{BodyMapping, CallStep};
 
 /// A request to a partner, ready to be sent. Not `Debug`, since it holds personal data and secrets.
@@ -28,7 +28,7 @@ pub struct HttpRequest {
     pub nonce: Uuid,
 }
 
-impl HttpSource {
+impl HttpPartner {
     /// Builds the request of the current call; `None` for a test lead without a sandbox.
     ///
     /// # Errors
@@ -36,7 +36,7 @@ impl HttpSource {
     pub fn request(
         &self,
         progress: &AskProgress,
-        given: &Given,
+        given: &MappingInput,
         secrets: Secrets,
     ) -> MappingResult<Option<HttpRequest>> {
         let nonce = secrets.nonce();

@@ -10,7 +10,8 @@ use uuid::Uuid;
 use super::answer;
 use super::answer_mapping::AnswerMapping;
 use super::ask_progress::AskProgress;
-use super::declared::{Post, Wire};
+use super::client_auth::Auth;
+use super::declared::{ConnectionSettings, Post};
 use super::expression::Expression;
 use super::mapping_error::MappingResult;
 use super::mapping_lines::MappingLines;
@@ -26,7 +27,7 @@ pub(super) type PartnerSecrets = BTreeMap<String, Result<Secret, String>>;
 
 /// How a partner is asked over HTTP, and how its answers are read.
 #[derive(Debug)]
-pub struct HttpSource {
+pub struct HttpPartner {
     /// The partner file and the product type, from which ask ids are derived.
     pub(super) names: [String; 2],
     /// The calls in order, at least one.
@@ -45,19 +46,19 @@ pub struct HttpSource {
     /// Locations of its mappings in the file.
     pub lines: MappingLines,
     /// Connection settings.
-    pub wire: Wire,
+    pub wire: ConnectionSettings,
     /// Whether requests and answers are kept.
     pub transcripts: bool,
 }
 
-impl HttpSource {
+impl HttpPartner {
     /// Id of the ask for a rate table: derived, so that every repetition of a request has the same id.
     pub fn ask_uuid(&self, rate_table: Uuid) -> Uuid {
         let [file, product_type] = &self.names;
         ids::derived("ask", &[&rate_table.to_string(), file, product_type])
     }
 
-    pub(super) fn context(&self, given: &Given, progress: &AskProgress) -> Mapped {
+    pub(super) fn context(&self, given: &MappingInput, progress: &AskProgress) -> Mapped {
         let ask_uuid = self.ask_uuid(given.asked.rate_table).to_string();
         minijinja::context! {
             ask_uuid,
@@ -111,9 +112,9 @@ impl HttpSource {
         Ok(true)
     }
 
-    /// Whether one of its calls is made at most once per lead.
-    pub fn has_once(&self) -> bool {
-        self.steps.iter().any(|step| step.once)
+    /// Whether one of its calls is made at most once per ask.
+    pub fn has_call_once_per_ask(&self) -> bool {
+        self.steps.iter().any(|step| step.once_per_ask)
     }
 
     /// The words that its mappings compare answers with: quoted texts, decline reasons and offer keys.
@@ -128,44 +129,6 @@ impl HttpSource {
     pub fn has_sandbox(&self) -> bool {
         self.steps.iter().all(|step| step.sandbox_url.is_some() || step.url.is_none())
     }
-}
-
-/// Client authentication, compiled.
-#[derive(Debug)]
-pub enum Auth {
-    /// HTTP basic.
-    Basic {
-        /// The user.
-        user: Expression,
-        /// The password.
-        password: Expression,
-    },
-    /// OAuth 2 client credentials.
-    OAuth2 {
-        /// Token endpoint.
-        token_url: String,
-        /// Token endpoint for test leads; `token_url` when absent.
-        sandbox_token_url: Option<String>,
-        /// The client's id.
-        client_id: Expression,
-        /// The client's secret, or an assertion in its place.
-        proof: ClientProof,
-        /// The requested scope.
-        scope: Option<String>,
-        /// Further parameters, or replacements of those of client credentials.
-        params: Vec<(String, Expression)>,
-    },
-}
-
-/// How a client authenticates to an authorization server.
-#[derive(Debug)]
-pub enum ClientProof {
-    /// Secret in the body (RFC 6749, 2.3.1).
-    Secret(Expression),
-    /// Secret as HTTP basic, which servers must support (RFC 6749, 2.3.1).
-    Basic(Expression),
-    /// Signed assertion (RFC 7523, 2.2).
-    Assertion(Expression),
 }
 
 /// The context of an ask, besides the lead's attributes.
@@ -183,12 +146,12 @@ pub struct AskContext {
 
 /// A lead as mappings see it, with derived values and the context of the ask. Built once per rate table for
 /// all partners, since it costs as much as a request. Not `Debug`, since it holds personal data.
-pub struct Given {
+pub struct MappingInput {
     pub(super) asked: AskContext,
     context: Mapped,
 }
 
-impl Given {
+impl MappingInput {
     /// The variables for a partner that is `asked` about the lead of `facts`.
     pub fn of(facts: &Facts, asked: &AskContext) -> Self {
         let context = minijinja::context! {

@@ -35,9 +35,9 @@ pub struct CallStep {
     /// The partner's bid; makes the step a ping.
     pub bid: Option<Expression>,
     /// Whether it is made at most once per ask.
-    pub once: bool,
+    pub once_per_ask: bool,
     /// Whether it is made at most once per lead, across all its tables.
-    pub once_a_lead: bool,
+    pub once_per_lead: bool,
     pub(super) callback: bool,
     /// Whether a callback is properly signed.
     pub(super) verify: Option<Expression>,

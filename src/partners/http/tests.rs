@@ -11,8 +11,8 @@ use uuid::Uuid;
 
 use super::expression::Expression;
 use super::{
-    AnswerReading, Answered, AskContext, AskProgress, Given, HttpRequest, MappingError, NextCall, Received,
-    Secrets,
+    AnswerReading, Answered, AskContext, AskProgress, HttpRequest, MappingError, MappingInput, NextCall,
+    Received, Secrets,
 };
 use crate::{Book, Facts};
 use offerd_model::{CreditBands, Lead};
@@ -101,12 +101,12 @@ fn reading_from(
     let seat = &book.seats()[0];
     let fitting: Vec<_> = seat.offers.iter().filter(|offer| offer.rule.holds(&facts)).collect();
     let source = seat.http.as_ref().unwrap();
-    let given = Given::of(&facts, &asked);
+    let given = MappingInput::of(&facts, &asked);
     let status = StatusCode::from_u16(status).unwrap();
     let received = Received { status, headers: &headers, body: body.as_bytes() };
     match source.next_after(&mut progress, received, &given)? {
         NextCall::Ended(reading) => Ok(reading),
-        NextCall::Read => source.answer(&progress, received, &given, &facts, &fitting),
+        NextCall::Read => source.read_answer(&progress, received, &given, &facts, &fitting),
         next => Ok(Answered::Failed(format!("{next:?}")).into()),
     }
 }
@@ -253,7 +253,8 @@ fn the_paths_of_a_verdict_that_an_answer_lacks_are_named() {
     let body = br#"{"decision": {"state": "no"}, "fault": ""}"#;
     let received = Received { status: StatusCode::OK, headers: &headers, body };
     let source = book.seats()[0].http.as_ref().unwrap();
-    let lacking = source.lacking_verdicts(&AskProgress::default(), received, &Given::of(&facts, &asked));
+    let lacking =
+        source.lacking_verdicts(&AskProgress::default(), received, &MappingInput::of(&facts, &asked));
     let told: Vec<String> = lacking.iter().map(ToString::to_string).collect();
     assert_eq!(
         told,
@@ -655,7 +656,7 @@ fn requested(book: &Book) -> Result<Option<HttpRequest>, MappingError> {
     let facts = Facts::new(&lead, now, CreditBands::Current);
     let asked = AskContext { lead: Uuid::nil(), rate_table: Uuid::nil(), test: false, now };
     let source = book.seats()[0].http.as_ref().unwrap();
-    source.request(&AskProgress::default(), &Given::of(&facts, &asked), Secrets::Masked)
+    source.request(&AskProgress::default(), &MappingInput::of(&facts, &asked), Secrets::Masked)
 }
 
 /// It is made on the thread that asks, which others wait for.
@@ -1134,9 +1135,9 @@ fn a_ping_is_made_once_where_repeats_do_harm() {
         let http = format!("wire = {wire}\n{ANSWER}{steps}bid = 'response.bid'\n{steps}");
         let book = load(&http).unwrap();
         let source = book.seats()[0].http.as_ref().unwrap();
-        assert_eq!(source.step(&AskProgress::default()).once, once, "{wire}");
+        assert_eq!(source.step(&AskProgress::default()).once_per_ask, once, "{wire}");
         let post = AskProgress { step: 1, ..AskProgress::default() };
-        assert_eq!((source.step(&post).once, source.has_made_once(&post)), (true, once), "{wire}");
+        assert_eq!((source.step(&post).once_per_ask, source.has_made_once(&post)), (true, once), "{wire}");
     }
 }
 

@@ -20,7 +20,7 @@ use super::ask_progress::AskProgress;
 use super::document;
 use super::request::HttpRequest;
 use super::secret::{MASKED, Secret, Secrets};
-use super::source::{Given, HttpSource};
+use super::source::{HttpPartner, MappingInput};
 use super::spellings::each_spelling;
 
 /// Headers of which only the name is kept, in either direction.
@@ -48,13 +48,13 @@ pub struct RedactedRequest {
 #[derive(Default)]
 pub struct SecretRedaction(BTreeSet<String>);
 
-impl HttpSource {
+impl HttpPartner {
     /// The redacted request of the current call; adds the secret header values to `withheld`.
     pub fn kept_request(
         &self,
         sent: &HttpRequest,
         progress: &AskProgress,
-        given: &Given,
+        given: &MappingInput,
         withheld: &mut SecretRedaction,
     ) -> RedactedRequest {
         let shown = self.request(progress, given, Secrets::Withheld(sent.nonce)).ok().flatten();

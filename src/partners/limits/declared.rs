@@ -13,8 +13,8 @@ table! {
     /// `[products.<type>.limits]`: when and how often the partner is asked.
     ///
     /// An ask counts when a lead's rate table is stored with the partner asked, or for second
-    /// look when that begins. Leads of test tokens do not count; only a pause, an exclusive partner, a
-    /// suppression list or an open breaker excludes a partner from them.
+    /// look when that begins. Leads of test tokens do not count, and no limit of this table and no breaker
+    /// keeps them from a partner; a pause, an exclusive partner, a suppression list or an experiment does.
     #[derive(Debug, Clone, PartialEq)]
     pub struct Limits {
         /// Maximum asks per minute of the clock.

@@ -68,7 +68,7 @@ pub struct Ranking {
 
 /// How an offer got its score.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ranked {
+pub struct ScoreBreakdown {
     /// The ranking.
     pub by: Arc<Ranking>,
     /// The parts.
@@ -81,7 +81,7 @@ pub struct Ranked {
 
 /// The ranking and the statistics that the offers of a table are scored with.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RankedBy {
+pub struct Scorer {
     /// The ranking.
     pub ranking: Arc<Ranking>,
     /// Conversion statistics of the company's own clicks.
@@ -112,9 +112,9 @@ impl Merits<'_> {
     }
 }
 
-impl RankedBy {
-    /// Ranks an offer to a lead.
-    pub fn rank(&self, facts: &Facts, terms: &QuoteTerms, merits: &Merits<'_>) -> Ranked {
+impl Scorer {
+    /// Scores an offer to a lead.
+    pub fn score(&self, facts: &Facts, terms: &QuoteTerms, merits: &Merits<'_>) -> ScoreBreakdown {
         let (conversion, from, seen) = match merits.payout_on {
             PayoutStep::Click => (1.0, ConversionFrom::Click, ObservedClicks::default()),
             _ => {
@@ -125,11 +125,11 @@ impl RankedBy {
         let interest = merits.suitability * price(terms) * reach(terms, facts.loan_amount());
         let rating = (merits.consumer_rating.unwrap_or(self.ranking.unrated) / 100.0).clamp(0.01, 1.0);
         let parts = Parts { interest, conversion, payout: merits.payout, consumer_rating: rating };
-        Ranked { by: Arc::clone(&self.ranking), parts, from, seen }
+        ScoreBreakdown { by: Arc::clone(&self.ranking), parts, from, seen }
     }
 }
 
-impl Ranked {
+impl ScoreBreakdown {
     /// The score.
     pub fn score(&self) -> f64 {
         score(&self.parts, &self.by.weights)
@@ -259,7 +259,7 @@ mod tests {
         let ranking = Ranking { name: "all".to_owned(), weights, unrated: 50.0, learnt_at: 0 };
         let prior = Prior { rate: 0.1, strength: 10.0, least: 0.01, most: 0.9 };
         let by =
-            RankedBy { ranking: Arc::new(ranking), conversions: Arc::new(Conversions::nothing_seen(prior)) };
+            Scorer { ranking: Arc::new(ranking), conversions: Arc::new(Conversions::nothing_seen(prior)) };
         let lead = serde_json::json!({
             "productTypes": ["loan"],
             "loanInformation": {"loanAmount": 10000},
@@ -299,7 +299,7 @@ mod tests {
         let ranking = Ranking { name: "all".to_owned(), weights, unrated: 50.0, learnt_at: 0 };
         let parts = Parts { interest: 0.5, conversion: 0.1, payout: 100.0, consumer_rating: 0.5 };
         let seen = ObservedClicks { clicks: 7.0, conversions: 1.0 };
-        let mut ranked = Ranked { by: Arc::new(ranking), parts, from: ConversionFrom::Band, seen };
+        let mut ranked = ScoreBreakdown { by: Arc::new(ranking), parts, from: ConversionFrom::Band, seen };
         ranked.sold_for(30.0);
         assert_eq!(
             (ranked.score(), ranked.from, ranked.seen),

@@ -1,18 +1,19 @@
 //! Backups: the whole store at one instant, in one sealed file, taken while writes go on.
 //!
 //! # How it captures one instant
-//! The store has no snapshots. But every write goes through `StoredRecords::apply`, one batch after another, and
-//! there a backup observes the writes (`write_observer`):
+//! The store has no snapshots. But every write goes through `StoredRecords::apply`, one group after another,
+//! and there a backup observes the writes (`write_observer`):
 //!
-//! 1. Between two batches, the backup starts to observe. From now on, each batch is also recorded after it is
+//! 1. Between two groups, the backup starts to observe. From now on, each group is also recorded after it is
 //!    applied.
 //! 2. All records are read, volume by volume, in key order, and written as stored, so sealed records stay
 //!    sealed. Each block of records is followed by the changes recorded so far.
-//! 3. After the last record, the backup stops observing between two batches. It writes the last changes, and
+//! 3. After the last record, the backup stops observing between two groups. It writes the last changes, and
 //!    the file of the store's keys as of that moment.
 //!
 //! A reader that applies the blocks in order has the store as of step 3. A change that was both read and
-//! recorded is applied twice, with the same result. A commit is one batch, so it is whole or absent.
+//! recorded is applied twice, with the same result. A group holds whole commits, so each commit is whole or
+//! absent.
 //!
 //! Memory is bounded: if the recorded changes exceed `CHANGES_BYTES_MAX`, the backup fails, not the store.
 //!

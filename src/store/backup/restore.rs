@@ -5,13 +5,14 @@ use std::path::Path;
 
 use chrono::Utc;
 
-use super::super::beside::{NewFiles, StagingDirectory, StagingError};
 use super::super::check::CheckReport;
 use super::super::engine::StorageEngine as _;
+use super::super::new_files::NewFiles;
 use super::super::open::OpenedFiles;
 use super::super::registry::opt_outs::SuppressionDoubt;
 use super::super::registry::suppressions;
 use super::super::sealing::key_file::KeyFile;
+use super::super::staging::{StagingDirectory, StagingError};
 use super::block::BlockKind;
 use super::fault::BackupFault;
 use super::scanner::{BackupBlock, BackupSummary, Scanner};
@@ -73,9 +74,9 @@ impl Restore {
         Ok((summary, place.finish_with(opened)?))
     }
 
-    /// Like [`finish`](Self::finish), for a store to be used. If it has suppression lists, or its opt-outs
-    /// may have a key, later entries may be missing: it records that nobody may be asked about anyone until
-    /// an operator confirms the lists ([`SuppressionDoubt`]). Returns that doubt.
+    /// Like [`finish`](Self::finish), for a store to be used. If it has suppression lists, or there is a key
+    /// for opt-outs, entries made after the backup are missing: the store then records that no partner is
+    /// asked about anyone until an operator confirms the lists ([`SuppressionDoubt`]). Returns that doubt.
     pub fn finish_to_use(
         self,
         has_opt_out_key: bool,
@@ -91,7 +92,7 @@ impl Restore {
             opened.committer.execute_all(&[Commit::new().put(Tree::Suppressions, key, list)])?;
         }
         let report = place.finish_with(opened)?;
-        let doubt = is_in_doubt.then(|| SuppressionDoubt::of_time(-summary.begun_at));
+        let doubt = is_in_doubt.then(|| SuppressionDoubt::of_restore(summary.begun_at));
         Ok((summary, report, doubt))
     }
 }
@@ -101,11 +102,11 @@ impl Building {
         let text = block.text.as_deref().unwrap_or_default();
         match block.kind {
             BlockKind::Records(_) | BlockKind::Changes => {
-                let changes = changes::read(text).ok_or_else(|| block.senseless())?;
+                let changes = changes::read(text).ok_or_else(|| block.malformed())?;
                 self.files.append(changes).map_err(|source| io_error(self.place.path(), source))?;
             }
             BlockKind::Volumes => {
-                self.begins = serde_json::from_slice(text).map_err(|_| block.senseless())?;
+                self.begins = serde_json::from_slice(text).map_err(|_| block.malformed())?;
             }
             BlockKind::Keys => self.keys = Some(text.to_vec()),
             BlockKind::Heading | BlockKind::Broken(_) | BlockKind::Damages | BlockKind::End => {}

@@ -42,7 +42,7 @@ pub struct BackupSummary {
     /// The damage in sentences; empty without a master key, since the sentences are sealed.
     pub damaged: Vec<String>,
     /// Whether the seals were verified, or only the checksums.
-    pub unsealed: bool,
+    pub seals_checked: bool,
 }
 
 pub(super) struct BackupBlock {
@@ -55,7 +55,7 @@ pub(super) struct BackupBlock {
 
 impl BackupBlock {
     /// The fault of a block whose unsealed body is malformed.
-    pub(super) fn senseless(&self) -> BackupFault {
+    pub(super) fn malformed(&self) -> BackupFault {
         let holds = Some(self.kind.name());
         BackupFault::Damaged { block: self.number, at: self.at, holds, damage: BlockDamage::Content }
     }
@@ -75,7 +75,7 @@ impl Scanner {
     /// Reads a backup with the master key; without one, verifies checksums only.
     pub fn new(master: Option<MasterKey>) -> Self {
         let records = TREES.iter().map(|row| (row.tree, 0)).collect();
-        let summary = BackupSummary { records, unsealed: master.is_some(), ..BackupSummary::default() };
+        let summary = BackupSummary { records, seals_checked: master.is_some(), ..BackupSummary::default() };
         Self { master, key: None, arrived: Vec::new(), begun: false, ended: false, summary }
     }
 
@@ -162,7 +162,7 @@ impl Scanner {
         };
         let block = BackupBlock { number: self.summary.blocks, at: self.summary.bytes, kind, text };
         if let (BlockKind::Damages, Some(text)) = (kind, &block.text) {
-            self.summary.damaged = serde_json::from_slice(text).map_err(|_| block.senseless())?;
+            self.summary.damaged = serde_json::from_slice(text).map_err(|_| block.malformed())?;
         }
         self.count(kind, head.records);
         self.arrived.drain(..HEAD_LEN + body.len());

@@ -28,7 +28,8 @@ pub struct Backup {
     /// The number of unreadable places; known at the end.
     missed: u64,
     broken: BTreeMap<Tree, u32>,
-    number: u64,
+    /// Blocks written so far.
+    blocks_written: u64,
 }
 
 impl Backup {
@@ -37,8 +38,18 @@ impl Backup {
         records.still(|| records.observer.begin())?;
         let master = records.sealing().master_key();
         let (volumes, key) = (records.volumes().numbers().into(), SealKey::random());
-        let (is_whole, missed, broken, number) = Default::default();
-        Ok(Self { records, master, key, volumes, from: Bound::Unbounded, is_whole, missed, broken, number })
+        let (is_whole, missed, broken, blocks_written) = Default::default();
+        Ok(Self {
+            records,
+            master,
+            key,
+            volumes,
+            from: Bound::Unbounded,
+            is_whole,
+            missed,
+            broken,
+            blocks_written,
+        })
     }
 
     /// The next bytes of the file; `None` when it is complete. An error is final.
@@ -46,14 +57,14 @@ impl Backup {
         if self.is_whole {
             return Ok(None);
         }
-        if self.number == 0 {
+        if self.blocks_written == 0 {
             return self.heading().map(Some);
         }
-        if let Some(bytes) = self.copied()? {
+        if let Some(bytes) = self.next_records()? {
             return Ok(Some(bytes));
         }
         self.is_whole = true;
-        self.ended().map(Some)
+        self.last_blocks().map(Some)
     }
 
     /// The number of unreadable records and damaged places, once complete.
@@ -66,14 +77,14 @@ impl Backup {
         let (id, now) = (self.master.id(), Utc::now().timestamp_millis().to_be_bytes());
         let clear = [id.as_bytes(), &FORMAT.to_be_bytes(), &now, &bytes].concat();
         let sealed = self.master.key.seal(&clear, self.key.bytes());
-        self.number += 1;
+        self.blocks_written += 1;
         let block = block::framed(BlockKind::Heading, 0, &[clear, sealed].concat());
         Ok([format!("{MAGIC}{VERSION}\n").as_bytes(), &block].concat())
     }
 
     /// A block of records, then the changes made so far; `None` after the last record. Each block starts a
     /// new walk: an iterator could return values older than the changes already written.
-    fn copied(&mut self) -> Result<Option<Vec<u8>>, BackupError> {
+    fn next_records(&mut self) -> Result<Option<Vec<u8>>, BackupError> {
         let mut text = Vec::with_capacity(BLOCK_BYTES);
         let mut records = 0;
         let mut block_kind = None;
@@ -115,7 +126,7 @@ impl Backup {
     }
 
     /// The last changes, and the keys of the same instant.
-    fn ended(&mut self) -> Result<Vec<u8>, BackupError> {
+    fn last_blocks(&mut self) -> Result<Vec<u8>, BackupError> {
         let records = Arc::clone(&self.records);
         let (changes, volumes, keys) = records.still(|| {
             let changes = self.changes();
@@ -126,17 +137,17 @@ impl Backup {
             return Err(BackupError::Disk(failure.reason.clone()));
         }
         let mut bytes = changes?;
-        bytes.extend(self.damaged());
+        bytes.extend(self.damage_blocks());
         let volumes = serde_json::to_vec(&volumes).expect("numbers are written in any case");
         bytes.extend(self.block(BlockKind::Volumes, 0, &volumes));
         bytes.extend(self.block(BlockKind::Keys, 0, &keys));
-        let blocks = self.number.to_be_bytes();
+        let blocks = self.blocks_written.to_be_bytes();
         bytes.extend(self.block(BlockKind::End, 0, &blocks));
         Ok(bytes)
     }
 
     /// The blocks about unreadable records and damage; empty if there is none.
-    fn damaged(&mut self) -> Vec<u8> {
+    fn damage_blocks(&mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (tree, records) in std::mem::take(&mut self.broken) {
             self.missed += u64::from(records);
@@ -171,8 +182,8 @@ impl Backup {
     }
 
     fn block(&mut self, kind: BlockKind, records: u32, text: &[u8]) -> Vec<u8> {
-        let block = block::sealed(&self.key, self.number, kind, records, text);
-        self.number += 1;
+        let block = block::sealed(&self.key, self.blocks_written, kind, records, text);
+        self.blocks_written += 1;
         block
     }
 }

@@ -3,8 +3,8 @@
 //! A group is appended to one preallocated file and synced, then appended to the [record
 //! files](super::record_file), which the system may write back at any time. A [checkpoint](super::checkpoint)
 //! syncs those now and then, and recycles obsolete [segments](segment). A segment begins with the lengths of
-//! the record files at that moment. When the store is opened, later changes are appended anew, in order.
-//! Replaying a change twice is harmless: it states the whole record.
+//! the record files at that moment. When the store is opened, the changes behind these lengths are appended
+//! again, in order. Replaying a change twice is harmless: it states the whole record.
 
 mod replay;
 mod segment;
@@ -100,7 +100,7 @@ impl Journal {
         disk::make_directory(&self.directory)?;
         let path = self.directory.join("probe");
         fs::write(&path, [0; 4096])?;
-        self.fault.tell()?;
+        self.fault.strike()?;
         File::open(&path)?.sync_all()?;
         fs::remove_file(&path)
     }
@@ -122,7 +122,7 @@ impl Journal {
     }
 
     fn sync(&self) -> io::Result<()> {
-        let synced = self.fault.tell().and_then(|()| self.segment.sync());
+        let synced = self.fault.strike().and_then(|()| self.segment.sync());
         synced.map_err(|error| self.named("synced", &error))
     }
 }

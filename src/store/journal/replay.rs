@@ -24,7 +24,7 @@ pub(crate) struct JournalSummary {
 #[derive(Debug)]
 pub(crate) struct JournalReplay {
     pub(super) directory: PathBuf,
-    /// The number of the first segment after them.
+    /// The number for the next segment, above that of every segment and spare.
     pub(super) next: u64,
     left: Vec<PathBuf>,
 }

@@ -45,8 +45,8 @@ impl Database {
         self.time_s.load(Ordering::Acquire).max(BASE + 1)
     }
 
-    pub(crate) fn place(&self) -> Uuid {
-        self.node.place
+    pub(crate) fn directory_id(&self) -> Uuid {
+        self.node.directory_id
     }
 }
 

@@ -12,7 +12,7 @@ use super::statements::{
     BEGIN, CHANGE_TOPICS, CLOCK, FOLLOW, FORGET_NODES, HUNG_TRANSACTIONS, JOIN, PUT, PUT_KEYS, REMOVE, RENEW,
     ROLLBACK, end_hung_transactions_after,
 };
-use crate::cluster::DatabaseStanding;
+use crate::cluster::DatabaseStatus;
 use crate::sealing::key_place::KeyPlace;
 
 /// The result of probing a database.
@@ -23,7 +23,7 @@ pub struct DatabaseFigures {
     /// The schema version that this build supports.
     pub known: i32,
     /// How it answered.
-    pub standing: DatabaseStanding,
+    pub standing: DatabaseStatus,
     /// Whether each connection has a session of its own; false behind a pooler in transaction mode.
     pub keeps_sessions: bool,
     /// The id of the master key that seals the store's keys; `None` if there are no keys yet.
@@ -47,7 +47,7 @@ pub(super) fn ask(client: &Arc<Client>) -> DatabaseResult<Option<DatabaseFigures
     let Some(version) = version else { return Ok(None) };
     let begun = Instant::now();
     let theirs_ms = client.ask(|connection| async move { Ok(connection.one(CLOCK, &[]).await?.get(0)) })?;
-    let standing = DatabaseStanding::of(begun.elapsed(), theirs_ms);
+    let standing = DatabaseStatus::of(begun.elapsed(), theirs_ms);
     let keys = DatabaseKeys::of(Arc::clone(client), Arc::default());
     let pool = client.pool.clone();
     let keeps_sessions = client.wait_for(async move {

@@ -25,10 +25,10 @@
 mod bulk;
 pub(crate) mod client;
 mod database;
+mod directory_id;
 mod figures;
 mod keys;
 mod nodes;
-mod place;
 mod schema;
 mod statements;
 #[cfg(test)]
@@ -51,7 +51,7 @@ use self::nodes::LeasedNode;
 use self::writer::DatabaseWriter;
 pub(super) use self::writer::PROBE;
 use super::arrival_clock::ArrivalClock;
-use super::cluster::{Cluster, NodeFigures};
+use super::cluster::{Cluster, NodeRow};
 use super::committer::Committer;
 use super::engine::StorageEngine;
 use super::sealing::{Sealing, SealingError};
@@ -85,8 +85,9 @@ pub(super) fn open(
     let keys = Arc::default();
     let place = Box::new(DatabaseKeys::of(Arc::clone(&client), Arc::clone(&keys)));
     let sealing = Sealing::open(place, master, &options.path, is_new)?;
-    let place = place::find_or_make(&options.path).map_err(|source| io_error(&options.path, source))?;
-    let node = LeasedNode::join(&client, place, database.lease)?;
+    let directory_id =
+        directory_id::find_or_make(&options.path).map_err(|source| io_error(&options.path, source))?;
+    let node = LeasedNode::join(&client, directory_id, database.lease)?;
     let latch = Arc::new(FailureLatch::default());
     node.keep(&client, &latch);
     let (topics, cluster) = (Arc::clone(&node.topics), Arc::clone(&node.cluster));
@@ -113,7 +114,7 @@ pub(super) fn figures(database: &PostgresSettings) -> Result<Option<DatabaseFigu
     Ok(figures::ask(&client)?)
 }
 
-pub(super) fn nodes(database: &Database) -> ReadResult<Vec<NodeFigures>> {
+pub(super) fn nodes(database: &Database) -> ReadResult<Vec<NodeRow>> {
     Ok(nodes::list(&database.client).map_err(DiskError::from)?)
 }
 

@@ -17,7 +17,7 @@ use super::statements::{
     ALIVE, CLOCK, END_LAPSED, END_NODE, FOLLOW, FORGET_NODES, HELD, JOIN, LEADER, NODES, RENEW,
     TOPICS_CHANGED, VANISHED,
 };
-use crate::cluster::{Cluster, DatabaseStanding, NodeFigures};
+use crate::cluster::{Cluster, DatabaseStatus, NodeRow};
 use crate::health::FailureLatch;
 use crate::topics::{TOPICS, Topic, Topics};
 
@@ -33,7 +33,7 @@ const RENEWALS: u32 = 5;
 pub(super) struct LeasedNode {
     pub(super) cluster: Arc<Cluster>,
     pub(super) topics: Arc<Topics>,
-    pub(super) place: Uuid,
+    pub(super) directory_id: Uuid,
     /// How long it counts as alive without a renewal.
     lease: Duration,
 }
@@ -50,14 +50,15 @@ struct DatabaseObservations {
 
 impl LeasedNode {
     /// Joins the nodes and ends the previous node of the same directory.
-    pub(super) fn join(client: &Client, place: Uuid, lease: Duration) -> DatabaseResult<Self> {
-        let node = Self { cluster: Arc::new(Cluster::among_others()), topics: Arc::default(), place, lease };
+    pub(super) fn join(client: &Client, directory_id: Uuid, lease: Duration) -> DatabaseResult<Self> {
+        let node =
+            Self { cluster: Arc::new(Cluster::among_others()), topics: Arc::default(), directory_id, lease };
         let joining = node.clone();
         client.ask(|connection| async move {
-            let place = joining.place.as_bytes().as_slice();
-            connection.change(VANISHED, &[&place]).await?;
-            let (me, figures) = (joining.me(), joining.cluster.figures.read().clone());
-            connection.change(JOIN, &[&me, &place, &joining.lease.as_secs_f64(), &figures]).await?;
+            let directory_id = joining.directory_id.as_bytes().as_slice();
+            connection.change(VANISHED, &[&directory_id]).await?;
+            let (me, figures) = (joining.me(), joining.cluster.status.read().clone());
+            connection.change(JOIN, &[&me, &directory_id, &joining.lease.as_secs_f64(), &figures]).await?;
             joining.look_around(&connection).await
         })?;
         Ok(node)
@@ -142,8 +143,8 @@ impl LeasedNode {
     async fn renew(&self, connection: &Connection, may_end_others: bool) -> DatabaseResult<()> {
         let begun = Instant::now();
         let theirs_ms: i64 = connection.one(CLOCK, &[]).await?.get(0);
-        *self.cluster.database.write() = Some(DatabaseStanding::of(begun.elapsed(), theirs_ms));
-        let (me, lease, figures) = (self.me(), self.lease.as_secs_f64(), self.cluster.figures.read().clone());
+        *self.cluster.database.write() = Some(DatabaseStatus::of(begun.elapsed(), theirs_ms));
+        let (me, lease, figures) = (self.me(), self.lease.as_secs_f64(), self.cluster.status.read().clone());
         if connection.change(RENEW, &[&me, &lease, &figures]).await? == 0 {
             return Err(DatabaseFailure::Lost);
         }
@@ -166,7 +167,7 @@ impl LeasedNode {
         if !is_led && self.cluster.may_lead() && connection.change(FOLLOW, &[&self.me(), &leader]).await? > 0
         {
             tracing::info!("this node is now the leader");
-            self.cluster.leads.send_replace(true);
+            self.cluster.is_leader.send_replace(true);
         }
         Ok(())
     }
@@ -203,14 +204,14 @@ pub(super) fn ids(rows: Vec<tokio_postgres::Row>) -> DatabaseResult<BTreeSet<Uui
     Ok(rows.into_iter().filter_map(|row| Uuid::from_slice(row.get(0)).ok()).collect())
 }
 
-pub(super) fn list(client: &Client) -> DatabaseResult<Vec<NodeFigures>> {
+pub(super) fn list(client: &Client) -> DatabaseResult<Vec<NodeRow>> {
     client.ask(|connection| async move {
         let rows = connection.rows(NODES, &[]).await?;
         let figures = |row: tokio_postgres::Row| {
             let id = Uuid::from_slice(row.get(0)).unwrap_or_default();
             let (since_ms, left_ms, ended_ms) = (row.get(1), row.get(2), row.get(3));
-            let (leads, told): (bool, String) = (row.get(4), row.get(5));
-            NodeFigures { id, since_ms, left_ms, ended_ms, leads, told }
+            let (is_leader, status): (bool, String) = (row.get(4), row.get(5));
+            NodeRow { id, since_ms, left_ms, ended_ms, is_leader, status }
         };
         Ok(rows.into_iter().map(figures).collect())
     })

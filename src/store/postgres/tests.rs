@@ -185,17 +185,17 @@ fn what_one_process_changes_is_noticed_in_the_others_and_one_leads() {
     let first = Store::open_inline_with(&options).unwrap();
     let second = beside(&options, &directory, "second");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    first.stand(String::new());
-    runtime.block_on(first.until_it_leads());
-    second.stand("the second".to_owned());
+    first.become_candidate(String::new());
+    runtime.block_on(first.until_leader());
+    second.become_candidate("the second".to_owned());
     let seen = second.changes_of(Topic::Pauses);
     committed(&first, Commit::new().put(Tree::Pauses, "partner", "{}")).unwrap();
     runtime.block_on(second.until_changed(Topic::Pauses, seen));
-    assert!(!second.leads() && second.alive().unwrap().contains(&first.node()));
+    assert!(!second.is_leader() && second.alive().unwrap().contains(&first.node()));
     assert_eq!(first.nodes().unwrap().len(), 2);
     let node = first.node();
     first.close().unwrap();
-    runtime.block_on(second.until_it_leads());
+    runtime.block_on(second.until_leader());
     assert!(!second.alive().unwrap().contains(&node));
 }
 

@@ -61,7 +61,7 @@ impl DatabaseWriter {
             let last_us = super::last_arrival_us(&transaction).map_err(|error| transaction.why(error))?;
             self.arrivals.last_us = self.arrivals.last_us.max(last_us);
         }
-        self.database.note_time(self.arrivals.now_s());
+        self.database.note_time(self.arrivals.arrival_s());
         let staged = stage_all(&transaction, commits, &mut self.arrivals, |_, _| Ok(BASE));
         let (outcomes, changes, rewrapped) = staged.map_err(|error| transaction.why(error))?;
         let topics = topics_of(&changes);
@@ -101,8 +101,9 @@ impl engine::GroupWriter for DatabaseWriter {
 
     fn renew(&mut self) -> Result<bool, WriteFault> {
         self.stalls.step(WriterStep::Database);
-        let now = self.arrivals.now_ms().to_be_bytes();
-        let probe = Commit::new().put(Tree::Meta, [PROBE, self.database.place().as_bytes()].concat(), now);
+        let now = self.arrivals.expiry_ms().to_be_bytes();
+        let probe =
+            Commit::new().put(Tree::Meta, [PROBE, self.database.directory_id().as_bytes()].concat(), now);
         Ok(matches!(self.try_for_long(&[probe]).as_deref(), Ok([Ok(())])))
     }
 

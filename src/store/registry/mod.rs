@@ -1,6 +1,7 @@
 //! Named records of the store. Each file reads and writes its own trees through a [`Store`], as any caller
-//! does. The engine knows nothing of them, except `salvage`, for the tables of a lead, gaps of the audit log
-//! and doubtful suppression lists. `identities`, `contacts` and payloads with a TTL forget by destroying keys.
+//! does. The rest of the crate knows nothing of them, except for doubtful suppression lists (`salvage`,
+//! `backup::restore`, a first start) and, in `salvage`, the tables of a lead and gaps of the audit log.
+//! `identities`, `contacts` and payloads with a TTL forget by destroying keys.
 
 pub mod audit;
 pub mod contacts;

@@ -157,12 +157,21 @@ impl SuppressionDoubt {
     /// Reads the doubt that a salvage or restore has recorded, if any.
     pub fn read(store: &Store) -> ReadResult<Option<Self>> {
         let lists = SuppressionLists::of(store.clone()).read_ours()?;
-        Ok(lists.get(SALVAGED).map(|(list, _)| Self::of_time(list.updated_at)))
+        Ok(lists.get(SALVAGED).map(|(list, _)| Self::of_stored(list.updated_at)))
     }
 
-    /// The doubt when a backup had complete lists until `until_ms`, Unix milliseconds; 0 if none had. Negative
-    /// if the store was restored from a backup of that time.
-    pub(crate) fn of_time(until_ms: i64) -> Self {
+    /// The doubt of a store restored from a backup of this time, Unix milliseconds.
+    pub(crate) fn of_restore(begun_at_ms: i64) -> Self {
+        Self::of_stored(-begun_at_ms)
+    }
+
+    /// The doubt of a salvage that had complete lists until this time, Unix milliseconds; 0 if none.
+    pub(crate) fn of_salvage(until_ms: i64) -> Self {
+        Self::of_stored(until_ms)
+    }
+
+    /// The doubt by its stored time: [`NEW_STORE`], negative after a restore, else that of a salvage.
+    fn of_stored(until_ms: i64) -> Self {
         if until_ms == NEW_STORE {
             return Self::Restored(
                 "the store is new, and the suppression key of an earlier one stands beside it: its opt-outs are \

@@ -1,9 +1,9 @@
 //! Copies a store to another disk, to open it when its own disk has no room for that.
 
-use super::super::beside::StagingDirectory;
 use super::super::lock::Lock;
 use super::super::sealing::key_file::KeyFile;
 use super::super::sealing::key_place::KeyPlace as _;
+use super::super::staging::StagingDirectory;
 use super::source::SalvageSource;
 use super::{SalvageError, keys_of};
 use crate::{DamageKind, FileDamage, MasterKey, StoreError, StoreOptions, damages, io_error, journal, owner};

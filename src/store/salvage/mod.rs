@@ -38,7 +38,6 @@ pub use self::elsewhere::copy_elsewhere;
 use self::rescue::Rescue;
 use self::source::SalvageSource;
 use super::backup::{Restore, RestoreError, for_each_piece};
-use super::beside::{LeftOver, StagingDirectory, StagingError};
 use super::check::CheckReport;
 use super::engine::StorageEngine;
 use super::lock::Lock;
@@ -54,6 +53,7 @@ use super::registry::suppressions::{self, SuppressionList};
 use super::sealing::key_file::KeyFile;
 use super::sealing::key_place::KeyPlace as _;
 use super::sealing::{GIVE, data_key};
+use super::staging::{LeftOver, StagingDirectory, StagingError};
 use crate::{
     BASE, Commit, DamageKind, FileDamage, MasterKey, Number, PhaseProgress, ProgressCallback, ReadError,
     ReadResult, RecordChange, Seal, SealingError, StoreError, StoreOptions, TREES, Tree, TreeRow, codec,
@@ -259,7 +259,7 @@ impl SalvagedLists {
             let (key, list) = suppressions::salvaged(Utc::now().timestamp_millis(), self.whole_until_ms);
             begun.new.committer.execute_all(&[Commit::new().put(Tree::Suppressions, key, list)])?;
         }
-        begun.salvaged.doubt = until.map(SuppressionDoubt::of_time);
+        begun.salvaged.doubt = until.map(SuppressionDoubt::of_salvage);
         Ok(())
     }
 }

@@ -24,7 +24,7 @@ const AT_ONCE: usize = 128;
 
 /// Trees whose keys begin with the uuid of a rate table.
 const OF_TABLES: [Tree; 6] =
-    [Tree::RateTables, Tree::Asks, Tree::Answers, Tree::Calls, Tree::Clicks, Tree::Displays];
+    [Tree::RateTables, Tree::LaterDecisions, Tree::Answers, Tree::Calls, Tree::Clicks, Tree::Displays];
 
 /// Append-only trees in the base, which may come back: a missing record was not removed on purpose.
 const ADDED_TO: [Tree; 5] =
@@ -161,7 +161,7 @@ impl<'a> Rescue<'a> {
         let base_is_whole = !damaged.contains(&BASE);
         let seen = self.generations.get(&new.slots.slot_of(lead)).copied().unwrap_or(0);
         let newest = new.generation(lead).max(seen);
-        let kept = read_clear(&**records, Tree::LeadKeys, &new.slots.place(lead))?;
+        let kept = read_clear(&**records, Tree::LeadKeys, &new.slots.key_of(lead))?;
         let volume = match kept {
             Ok(Some(kept)) if data_key::is_destroyed(&kept) => return Ok(Some(false)),
             Ok(Some(kept)) => {
@@ -182,7 +182,7 @@ impl<'a> Rescue<'a> {
         };
         let Ok(Some(DataKey::Kept(key))) = old.data_key(&**self.old, lead)? else { return Ok(None) };
         let value = Some(framed(&new.kept(lead, &key, volume)));
-        let key = Tree::LeadKeys.tree_key(&new.slots.place(lead));
+        let key = Tree::LeadKeys.tree_key(&new.slots.key_of(lead));
         let change = RecordChange { volume: BASE, key, value };
         committer.writer.write_as_is(vec![change]).map_err(StoreError::Disk)?;
         Ok(Some(true))

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::super::beside::NewFiles;
 use super::super::index::{self, IndexOptions, VolumeIndex};
+use super::super::new_files::NewFiles;
 use super::super::record_file::{self, FileEntry};
 use super::super::recovery::{RecoveryState, VolumeTail};
 use super::super::volumes::files::VolumeFiles;

@@ -27,7 +27,7 @@ const FILE_BYTES_MAX: u64 = 4096;
 #[derive(Clone)]
 pub struct MasterKey {
     pub(crate) key: SealKey,
-    place: String,
+    source: String,
 }
 
 /// The ids of the required master key and of the configured one, with the place of the latter.
@@ -119,13 +119,13 @@ impl MasterKey {
 
     /// Creates a key in a new file, readable by its owner only. Once this returns, the file is durable.
     pub fn create(file: &Path) -> Result<Self, MasterKeyError> {
-        let made = Self { key: SealKey::random(), place: format!("`{}`", file.display()) };
+        let made = Self { key: SealKey::random(), source: format!("`{}`", file.display()) };
         made.write(file).map_err(|error| MasterKeyError::Unmade { file: file.to_owned(), error })?;
         Ok(made)
     }
 
     pub(crate) fn create_beside(store: &Path) -> Result<Self, MasterKeyError> {
-        let file = Self::new_beside(store)?;
+        let file = Self::place_for_new(store)?;
         let made = Self::create(&file)?;
         made.tell_made(&file);
         Ok(made)
@@ -149,11 +149,11 @@ impl MasterKey {
         store.with_file_name(name)
     }
 
-    /// Where to create a key for a new store when none is configured.
+    /// Where a first start makes a key when none is configured, or why it must not.
     ///
     /// # Errors
     /// If the store is a mounted volume, since a file beside it would not be persisted.
-    pub fn new_beside(store: &Path) -> Result<PathBuf, MasterKeyError> {
+    pub fn place_for_new(store: &Path) -> Result<PathBuf, MasterKeyError> {
         kept_beside(store, Self::beside(store), "store.master_key_file")
     }
 
@@ -163,13 +163,13 @@ impl MasterKey {
     }
 
     /// Where it was found, for messages.
-    pub fn place(&self) -> &str {
-        &self.place
+    pub fn source(&self) -> &str {
+        &self.source
     }
 
     /// For data that another master key seals.
     pub(crate) fn instead_of(&self, sealed_with: String) -> OtherMasterKey {
-        OtherMasterKey { sealed_with, given: self.id(), place: self.place.clone() }
+        OtherMasterKey { sealed_with, given: self.id(), place: self.source.clone() }
     }
 
     pub(crate) fn open(&self, context: &[u8], sealed: &[u8]) -> Option<SealKey> {
@@ -183,7 +183,7 @@ impl MasterKey {
             return Err(MasterKeyError::Malformed { place, length: text.chars().count() });
         }
         let key = SealKey::of_bytes(&*bytes).expect("as many bytes as a key has");
-        Ok(Self { key, place })
+        Ok(Self { key, source: place })
     }
 
     fn write(&self, file: &Path) -> io::Result<()> {
@@ -220,7 +220,7 @@ pub(crate) fn kept_beside(
 /// Prints its id, never the key.
 impl fmt::Debug for MasterKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MasterKey({}, from {})", self.id(), self.place)
+        write!(f, "MasterKey({}, from {})", self.id(), self.source)
     }
 }
 

@@ -167,7 +167,7 @@ impl Sealing {
 
     /// The data key of a lead; `None` if there never was one. The outer error is the disk's.
     pub(super) fn data_key(&self, from: &(impl RawValues + ?Sized), lead: Uuid) -> Unsealed<DataKey> {
-        let place = self.slots.place(lead);
+        let place = self.slots.key_of(lead);
         let (mut read, mut is_settled) = (None, false);
         loop {
             let kept = match read_clear(from, Tree::LeadKeys, &place)? {

@@ -27,7 +27,7 @@ impl Slots {
     }
 
     /// The record key of a lead's data key: those of one slot lie together.
-    pub(crate) fn place(&self, lead: Uuid) -> Vec<u8> {
+    pub(crate) fn key_of(&self, lead: Uuid) -> Vec<u8> {
         [&self.slot_of(lead).to_be_bytes()[..], lead.as_bytes()].concat()
     }
 }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 pub(super) use crate::backup::{BackupError, BackupFault, BlockDamage, Restore, RestoreError, Scanner};
-use crate::beside::StagingError;
+use crate::staging::StagingError;
 
 const LEAD: Uuid = Uuid::from_u128(0x11);
 

@@ -63,7 +63,7 @@ impl Thief {
     /// Whether any data key of a lead that was ever on the disk can be opened.
     fn opens(&self, store: &Store, nth: u8) -> bool {
         let lead = lead(nth);
-        let place = store.shared.records().sealing().slots.place(lead);
+        let place = store.shared.records().sealing().slots.key_of(lead);
         let key = Tree::LeadKeys.tree_key(&place);
         let places = self.bytes.windows(key.len()).enumerate().filter(|(_, window)| *window == key);
         let frames: BTreeSet<&[u8]> = places

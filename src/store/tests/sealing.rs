@@ -126,7 +126,7 @@ fn a_lead_whose_data_key_is_lost_is_broken_and_not_erased() {
     let directory = directory();
     let slots = slots(&directory);
     inline(&directory).commit_group(&[about(LEAD), about(OTHER)]);
-    let place = Tree::LeadKeys.tree_key(&slots.place(LEAD));
+    let place = Tree::LeadKeys.tree_key(&slots.key_of(LEAD));
     tamper(directory.path(), &place, |raw| raw[20] ^= 1);
     let reason = |store: &Store| match store.get(Tree::Leads, LEAD) {
         Err(ReadError::Broken(broken)) => broken.reason,
@@ -213,7 +213,7 @@ fn not_even_a_data_key_that_is_dug_up_opens_what_is_erased() {
     let directory = directory();
     let slots = slots(&directory);
     inline(&directory).commit_group(&[about(LEAD), about(neighbour(&slots))]);
-    let place = slots.place(LEAD);
+    let place = slots.key_of(LEAD);
     let dug_up = raw_record(&directory, Tree::LeadKeys, &place);
     inline(&directory).commit_now(Commit::new().erase(LEAD, 5)).unwrap();
     tamper(directory.path(), &Tree::LeadKeys.tree_key(&place), |raw| *raw = dug_up);
@@ -243,7 +243,7 @@ fn a_reader_that_an_erasure_overtakes_reads_again() {
     let store = inline(&directory);
     store.commit_group(&[about(LEAD), about(neighbour(&slots))]);
     let records = &store.shared.records();
-    let before = records.raw(&Tree::LeadKeys.tree_key(&slots.place(LEAD))).unwrap();
+    let before = records.raw(&Tree::LeadKeys.tree_key(&slots.key_of(LEAD))).unwrap();
     store.commit_now(Commit::new().erase(neighbour(&slots), 5)).unwrap();
     let slow = Slow { before: std::cell::Cell::new(before), now: records };
     let read = records.sealing().data_key(&slow, LEAD).unwrap();
@@ -256,14 +256,14 @@ fn an_erasure_that_a_crash_interrupts_is_finished_at_the_next_start() {
     let slots = slots(&directory);
     let store = inline(&directory);
     store.commit_group(&[about(LEAD), about(neighbour(&slots))]);
-    let slot = u16::from_be_bytes(*slots.place(LEAD).first_chunk().unwrap());
+    let slot = u16::from_be_bytes(*slots.key_of(LEAD).first_chunk().unwrap());
     // The state after a crash before the group is on the disk.
     store.shared.records().sealing().renew(&[slot].into()).unwrap();
     assert_eq!(store.shared.records().sealing().unfinished(), [slot]);
     let late = neighbours(&slots)[3];
     store.commit_now(about(late)).unwrap();
     drop(store);
-    let old = raw_record(&directory, Tree::LeadKeys, slots.place(LEAD));
+    let old = raw_record(&directory, Tree::LeadKeys, slots.key_of(LEAD));
 
     let store = inline(&directory);
     assert!(store.shared.records().sealing().unfinished().is_empty());
@@ -271,7 +271,7 @@ fn an_erasure_that_a_crash_interrupts_is_finished_at_the_next_start() {
         assert_eq!(store.payload(Tree::Leads, lead).as_deref(), Some(CANARY), "it was not acknowledged");
     }
     drop(store);
-    assert_ne!(raw_record(&directory, Tree::LeadKeys, slots.place(LEAD)), old, "sealed anew");
+    assert_ne!(raw_record(&directory, Tree::LeadKeys, slots.key_of(LEAD)), old, "sealed anew");
 }
 
 #[test]

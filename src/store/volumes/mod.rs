@@ -339,7 +339,7 @@ impl Volumes {
     fn close_one(&self, number: Number) -> DiskResult<()> {
         let Some(place) = self.dated.read().get(&number).cloned() else { return Ok(()) };
         let Some(volume) = place.opened.get() else { return Ok(()) };
-        self.options.sync_fault.tell()?;
+        self.options.sync_fault.strike()?;
         volume.files.sync()?;
         let fresh = Arc::new(DiskVolume::at(self.store(), place.row()));
         let opening = fresh.dropped.lock();
@@ -386,7 +386,7 @@ impl Volumes {
 
     /// Once this returns, all applied changes survive a power cut without the journal.
     pub(super) fn make_durable(&self) -> io::Result<()> {
-        self.options.sync_fault.tell()?;
+        self.options.sync_fault.strike()?;
         self.damages.save();
         self.all_open().iter().try_for_each(|volume| volume.files.sync())
     }

@@ -219,7 +219,7 @@ pub(super) fn serve(listener: Listener, gate: Gate, body_timeout: Duration, orig
         meter: AnswerMeter::of("test"),
         app: Arc::clone(&app),
         router: Router::new(ROUTES),
-        elsewhere: Arc::default(),
+        wrong_listener_hint: Arc::default(),
         gate: Arc::new(gate),
         failure_page: |_, _, _, _| None,
         policy: watch::channel(Arc::new(CorsVendorPolicy { cors: Cors::new(&origins), vendors })).1,

@@ -325,7 +325,7 @@ async fn who_sends_a_body_slowly_keeps_nobody_waiting() {
 }
 
 #[tokio::test]
-async fn what_is_turned_away_at_the_door_counts_and_is_sealed_as_every_request_is() {
+async fn what_is_turned_away_at_the_door_counts_and_is_finished_as_every_request_is() {
     let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
     let _local = metrics::set_default_local_recorder(&recorder);
     let rules = GateRules { per_address: slow(4 + 4), ..two_and_one() };

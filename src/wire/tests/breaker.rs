@@ -69,7 +69,7 @@ fn failures_in_a_row_open_it_below_the_minimum() {
     // The group's limit holds for it too, and a closed breaker counts anew.
     let (now, mut breaker) = (Instant::now(), Breaker::new(rules));
     fail(&mut breaker, now, 4);
-    assert_eq!(breaker.judge(now, false, || false), Some(BreakerChange::Held));
+    assert_eq!(breaker.judge(now, false, || false), Some(BreakerChange::NotEjected));
     assert_eq!(breaker.judge(now, false, || true), Some(BreakerChange::Opened(seconds(5))));
     for _ in 0..rules.successes {
         assert!(breaker.admits(now + seconds(5)));
@@ -167,7 +167,7 @@ fn without_room_it_stays_closed_and_says_so_once() {
     let now = Instant::now();
     let mut breaker = Breaker::new(RULES);
     fail(&mut breaker, now, 3);
-    assert_eq!(breaker.judge(now, false, || false), Some(BreakerChange::Held));
+    assert_eq!(breaker.judge(now, false, || false), Some(BreakerChange::NotEjected));
     assert_eq!(breaker.judge(now, false, || false), None);
     assert!(breaker.admits(now));
     // After a healthy period it is reported anew; and it opens when there is room.
@@ -175,7 +175,7 @@ fn without_room_it_stays_closed_and_says_so_once() {
     assert_eq!(breaker.judge(later, true, || false), None);
     assert_eq!(
         [(); 3].map(|()| breaker.judge(later, false, || false)),
-        [None, None, Some(BreakerChange::Held)]
+        [None, None, Some(BreakerChange::NotEjected)]
     );
     assert_eq!(breaker.judge(later, false, || true), Some(BreakerChange::Opened(seconds(5))));
 }
@@ -252,7 +252,7 @@ proptest! {
                     prop_assert!(ok && before == BreakerState::HalfOpen);
                     prop_assert_eq!(breaker.state(), BreakerState::Closed);
                 }
-                Some(BreakerChange::Held) => prop_assert!(!room && breaker.state() == BreakerState::Closed),
+                Some(BreakerChange::NotEjected) => prop_assert!(!room && breaker.state() == BreakerState::Closed),
                 None => prop_assert_eq!(breaker.state(), before),
             }
             prop_assert_eq!(breaker.ejected_since.is_none(), breaker.state() == BreakerState::Closed);

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::kit::{Server, answer, endpoint, far, near, once, pool, post, request, send};
-use crate::{CallError, EndpointRules, LateReplyCallback, Phase, PoolRules};
+use crate::{CallError, EndpointRules, OnLateReply, Phase, PoolRules};
 
 /// More than the socket buffers of both sides hold.
 const MORE_THAN_BUFFERED: usize = 24 * 1024 * 1024;
@@ -134,9 +134,8 @@ async fn a_late_answer_is_watched_for_and_no_more() {
     let endpoint = pool(near()).endpoint("loan", rules);
     let deadline = Instant::now() + Duration::from_millis(50);
     let (tell, mut told) = tokio::sync::oneshot::channel();
-    let listener = || -> Option<LateReplyCallback> {
-        Some(Box::new(move |came| drop(tell.send((came, Instant::now())))))
-    };
+    let listener =
+        || -> Option<OnLateReply> { Some(Box::new(move |came| drop(tell.send((came, Instant::now()))))) };
     let begun = Instant::now();
     let timed_out = endpoint.call_heard(post(server.url()), deadline, listener).await.unwrap_err();
     assert_eq!(timed_out, CallError::TimedOut { during: Phase::Head });
@@ -148,7 +147,7 @@ async fn a_late_answer_is_watched_for_and_no_more() {
         "watching takes a place, and judges nothing"
     );
     assert!(told.try_recv().is_err());
-    let others = || -> Option<LateReplyCallback> { panic!("no more are watched at a time than may be") };
+    let others = || -> Option<OnLateReply> { panic!("no more are watched at a time than may be") };
     let soon = Instant::now() + Duration::from_millis(5);
     endpoint.call_heard(post(server.url()), soon, others).await.unwrap_err();
     answer_now.notify_one();

@@ -180,7 +180,7 @@ async fn an_endpoint_without_a_breaker_refuses_nothing_and_takes_no_place_in_the
 async fn the_open_breaker_of_an_endpoint_that_ends_is_no_longer_shown() {
     let metrics = offerd_base::telemetry::recorder::install();
     let shown = || {
-        let text = metrics.figures().text();
+        let text = metrics.snapshot().text();
         let mut lines = text.lines().filter(|line| line.starts_with("offerd_wire_breaker_state"));
         lines
             .find(|line| line.contains("\"removed\""))

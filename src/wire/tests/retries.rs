@@ -100,7 +100,7 @@ async fn what_happens_is_counted() {
     endpoint.call(idempotent(&server), far()).await.unwrap();
     send(&endpoint, server.url()).await.unwrap();
     assert_eq!(endpoint.call(post("nowhere"), far()).await.unwrap_err(), CallError::BadUrl);
-    let rendered = metrics.figures().text();
+    let rendered = metrics.snapshot().text();
     for line in [
         "offerd_wire_connections_total{pool=\"counted\"} 2",
         "offerd_wire_requests_total{pool=\"counted\"} 3",

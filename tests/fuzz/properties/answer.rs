@@ -7,9 +7,9 @@ use chrono::{DateTime, Utc};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{HeaderMap, StatusCode};
 use offerd::model::{CreditBands, Lead};
-use offerd::partners::http::{Answered, AskContext, AskProgress, Given, Received};
+use offerd::partners::http::{Answered, AskContext, AskProgress, MappingInput, Received};
 use offerd::partners::quote::Spread;
-use offerd::partners::{Book, Facts, Quote, QuoteTerms, Seat, SeatTemplate};
+use offerd::partners::{Book, Facts, Quote, QuoteTerms, RecordedSeat, Seat};
 use uuid::Uuid;
 
 /// Stands in the corpus for what an answer says of a person: no cause and no reason repeats it.
@@ -55,7 +55,7 @@ pub fn holds(bytes: &[u8]) {
     if let Err(error) = source.next_after(&mut progress, received, &given) {
         return assert!(!error.to_string().contains(CANARY), "{error}");
     }
-    let reading = match source.answer(&progress, received, &given, &facts, &offers) {
+    let reading = match source.read_answer(&progress, received, &given, &facts, &offers) {
         Ok(reading) => reading,
         Err(error) => return assert!(!error.to_string().contains(CANARY), "{error}"),
     };
@@ -113,8 +113,8 @@ fn facts(lead: &Lead) -> Facts<'_> {
 }
 
 /// What tables know of a seat of the sample catalog.
-pub fn a_seat() -> &'static SeatTemplate {
-    &SAMPLE.seats[0].known_as
+pub fn a_seat() -> &'static RecordedSeat {
+    &SAMPLE.seats[0].recorded
 }
 
 /// What a partner is asked about.
@@ -124,6 +124,6 @@ pub fn asked() -> AskContext {
 }
 
 /// A lead as mappings see it.
-pub fn given(lead: &Lead, asked: &AskContext) -> Given {
-    Given::of(&facts(lead), asked)
+pub fn given(lead: &Lead, asked: &AskContext) -> MappingInput {
+    MappingInput::of(&facts(lead), asked)
 }

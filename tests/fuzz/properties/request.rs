@@ -123,7 +123,7 @@ fn served() -> HttpService {
         meter: AnswerMeter::of("fuzz"),
         app: Arc::clone(&SHARED.app),
         router: Router::new(ROUTES),
-        elsewhere: Arc::default(),
+        wrong_listener_hint: Arc::default(),
         gate: Arc::clone(&SHARED.gate),
         failure_page: |_, _, _, _| None,
         policy: SHARED.policy.subscribe(),

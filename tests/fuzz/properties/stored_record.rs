@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use offerd::conversions::partner_events::ReportRecord;
 use offerd::model::{LeadAction, ProductType};
-use offerd::partners::{Fingerprint, SeatTemplate};
-use offerd::rate_table::record::{AnswerRecord, LaterDecisions, SeatAnswer, TableHeader};
+use offerd::partners::{Fingerprint, RecordedSeat};
+use offerd::rate_table::record::{AnswerRecord, LaterDecisions, SeatOutcome, TableHead};
 use offerd::rate_table::table::Table;
 use offerd::records::postings::Posting;
 use offerd::store::codec;
@@ -25,8 +25,8 @@ pub fn holds(bytes: &[u8]) {
         2 => json::<TokenRecord>(payload),
         3 => json::<LeadAction>(payload),
         4 => json::<ReportRecord>(payload),
-        5 => json::<SeatTemplate>(payload),
-        6 => compact::<TableHeader>(payload),
+        5 => json::<RecordedSeat>(payload),
+        6 => compact::<TableHead>(payload),
         7 => compact::<AnswerRecord>(payload),
         8 => compact::<LaterDecisions>(payload),
         9 => compact::<Posting>(payload),
@@ -74,7 +74,7 @@ fn compact<T: Serialize + DeserializeOwned>(payload: &[u8]) {
 /// The first byte tells how many seats there are and whether loans are wanted, the rest are answers.
 fn folds(payload: &[u8]) {
     let Some((seats, answers)) = payload.split_first() else { return };
-    let Ok(answers) = codec::decode::<Vec<SeatAnswer>>(answers) else { return };
+    let Ok(answers) = codec::decode::<Vec<SeatOutcome>>(answers) else { return };
     let count = usize::from(seats & 0x7f) % 16;
     let mut table = Table::new(Arc::new(head(count, seats & 0x80 != 0)), (0..count).map(seat).collect());
     for answer in &answers {
@@ -91,8 +91,8 @@ fn folds(payload: &[u8]) {
     assert_eq!(scores.len(), table.offers());
 }
 
-fn head(seats: usize, wants_loans: bool) -> TableHeader {
-    TableHeader {
+fn head(seats: usize, wants_loans: bool) -> TableHead {
+    TableHead {
         uuid: Uuid::from_u128(1 << 64),
         lead: Uuid::from_u128(2),
         company: Uuid::from_u128(3),
@@ -109,8 +109,8 @@ fn head(seats: usize, wants_loans: bool) -> TableHeader {
 }
 
 /// Seats of several kinds in turn.
-fn seat(nth: usize) -> Arc<SeatTemplate> {
+fn seat(nth: usize) -> Arc<RecordedSeat> {
     let (product_type, second_look) =
         [(ProductType::Loan, false), (ProductType::Savings, false), (ProductType::Other, true)][nth % 3];
-    Arc::new(SeatTemplate { product_type, second_look, ..super::answer::a_seat().clone() })
+    Arc::new(RecordedSeat { product_type, second_look, ..super::answer::a_seat().clone() })
 }

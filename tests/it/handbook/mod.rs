@@ -249,7 +249,7 @@ fn it_says_what_each_failure_means() {
         ("bad_request", Failure::bad_request(""), !of_its_own),
         ("not_json", Failure::not_json(malformed()), !of_its_own),
         ("bad_attribute", Failure::bad_attribute("a", ""), !of_its_own),
-        ("malformed", Failure::malformed(vec![malformed()]), !of_its_own),
+        ("invalid", Failure::invalid(vec![malformed()]), !of_its_own),
         ("unauthorized", Failure::unauthorized(""), !of_its_own),
         ("fetched_ahead", Failure::fetched_ahead(), of_its_own),
         ("unknown_uuid", Failure::unknown_uuid("RateTable", uuid), of_its_own),

@@ -172,7 +172,7 @@ fn live(options: &StoreOptions, seen: &Seen, is_over: &AtomicBool) {
             continue;
         };
         *seen.starts.lock().unwrap() += 1;
-        store.stand(String::new());
+        store.become_candidate(String::new());
         process(&store, seen, is_over);
         let _ = store.close();
     }
@@ -202,7 +202,7 @@ fn process(store: &Store, seen: &Seen, is_over: &AtomicBool) {
     while !is_over.load(Ordering::SeqCst) && !store.lost().load(Ordering::SeqCst) {
         thread::park_timeout(PAUSE);
         // It does not look whether it may: what it may not, is not written.
-        if store.leads() {
+        if store.is_leader() {
             do_to(LEAD, true, Commit::new());
         }
         if let Some(table) = own.iter().nth(fastrand::usize(..own.len().max(1))) {
@@ -220,7 +220,7 @@ fn process(store: &Store, seen: &Seen, is_over: &AtomicBool) {
             if table.node == me || alive.contains(&table.node) {
                 continue;
             }
-            if table.rank(me, &alive) >= ranks {
+            if table.turn(me, &alive) >= ranks {
                 is_left = true;
             } else if do_to(table.uuid, true, table.taken_over_by(me)) {
                 own.insert(table.uuid);

@@ -11,22 +11,22 @@ const ON_A_PAGE: usize = 50;
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Catalogue, "catalogue.html");
 
-pub(super) async fn show(visit: &ConsoleRequest) -> Result<View> {
-    let product_type = product_named(visit.query_value("product"))?;
-    let page = visit.query_value("page").map_or(Some(1), |page| page.parse::<u16>().ok());
+pub(super) async fn show(request: &ConsoleRequest) -> Result<View> {
+    let product_type = product_named(request.query_value("product"))?;
+    let page = request.query_value("page").map_or(Some(1), |page| page.parse::<u16>().ok());
     let wrong = || Failure::bad_request("`page` is not a choice on this page");
     let page = page.filter(|page| *page > 0).ok_or_else(wrong)?;
-    let words = visit.query_value("q").unwrap_or_default().to_owned();
+    let words = request.query_value("q").unwrap_or_default().to_owned();
     let search = Search { words: words.clone(), product_type };
     let skipped = usize::from(page - 1) * ON_A_PAGE;
-    let read = visit.reading(move |app| {
+    let read = request.reading(move |app| {
         let book = app.engine.book();
         let listed = book.listed(&search, skipped, ON_A_PAGE);
         (book, listed)
     });
     let (book, (found, listed)) = read.await?;
     let link = |page: u16| link(&words, product_type, page);
-    visit.view(
+    request.view(
         PAGE,
         fields! {
             products => products(product_type), partners => book.partners().len(), offers => book.offers(),

@@ -10,19 +10,19 @@ use offerd_partners::quote::Spread;
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Catalogue, "trial.html");
 
-pub(in crate::console) async fn ask(visit: &ConsoleRequest) -> Result<View> {
-    let product = product_named(visit.query_value("product"))?.unwrap_or(ProductType::Loan);
-    view(visit, product, true, &sections(product, |_| None), (None, Vec::new()))
+pub(in crate::console) async fn ask(request: &ConsoleRequest) -> Result<View> {
+    let product = product_named(request.query_value("product"))?.unwrap_or(ProductType::Loan);
+    view(request, product, true, &sections(product, |_| None), (None, Vec::new()))
 }
 
-pub(in crate::console) async fn show(visit: &ConsoleRequest) -> Result<View> {
-    let product = product_named(visit.field("product"))?.unwrap_or(ProductType::Loan);
-    let specimen = visit.field(WITH_SPECIMEN).is_some();
-    let given = |path: &str| Some(visit.field(path).unwrap_or_default().to_owned());
+pub(in crate::console) async fn show(request: &ConsoleRequest) -> Result<View> {
+    let product = product_named(request.field("product"))?.unwrap_or(ProductType::Loan);
+    let specimen = request.field(WITH_SPECIMEN).is_some();
+    let given = |path: &str| Some(request.field(path).unwrap_or_default().to_owned());
     let mut sections = sections(product, given);
     let outcome = match lead(product, specimen, &mut sections) {
         Ok(lead) => {
-            let seats = visit
+            let seats = request
                 .reading(move |app| {
                     let (configuration, standings) = (app.engine.configuration(), app.engine.standings());
                     let most = configuration.rules.matching.partners_per_lead;
@@ -34,12 +34,12 @@ pub(in crate::console) async fn show(visit: &ConsoleRequest) -> Result<View> {
         }
         Err(faults) => (None, faults),
     };
-    view(visit, product, specimen, &sections, outcome)
+    view(request, product, specimen, &sections, outcome)
 }
 
 /// The form, with its result: a verdict, or the faults that belong to no field.
 fn view(
-    visit: &ConsoleRequest,
+    request: &ConsoleRequest,
     product: ProductType,
     specimen: bool,
     sections: &[form::FormSection],
@@ -50,7 +50,7 @@ fn view(
         faulty => sections.iter().flat_map(|section| &section.fields).any(|field| field.fault.is_some()),
         sections, faults, verdict,
     };
-    Ok(visit.view(PAGE, fields)?.titled("Try a lead"))
+    Ok(request.view(PAGE, fields)?.titled("Try a lead"))
 }
 
 fn verdict(seats: Vec<SeatJudgement>) -> Value {

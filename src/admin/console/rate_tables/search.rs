@@ -6,7 +6,7 @@ use crate::console::prelude::*;
 use offerd_base::config::ConsoleSettings;
 use offerd_base::telemetry::metrics::CONSOLE_SEARCHES_STOPPED;
 use offerd_engine::rate_table::outcome::Outcome;
-use offerd_engine::rate_table::record::{SeatAnswer, TableHeader};
+use offerd_engine::rate_table::record::{SeatOutcome, TableHead};
 use offerd_store::Tree;
 use offerd_store::entities::LeadRecord;
 
@@ -76,7 +76,7 @@ pub(super) fn search(
         before = *oldest;
         for (table, bytes) in chunk.into_iter().rev() {
             // The store reports a broken one.
-            let head = store.decode::<TableHeader>(Tree::RateTables, table.as_bytes(), &bytes);
+            let head = store.decode::<TableHead>(Tree::RateTables, table.as_bytes(), &bytes);
             let Ok(head) = head else { continue };
             sought.looked_at += 1;
             if fits(engine, wish, &head, &mut read)? {
@@ -127,7 +127,7 @@ fn chunk_before(store: &Store, before: Uuid, from_ms: i64, span_ms: &mut i64) ->
 fn fits(
     engine: &MatchingEngine,
     wish: &TableSearch,
-    head: &TableHeader,
+    head: &TableHead,
     read: &mut usize,
 ) -> Result<bool, RecordUnavailable> {
     if wish.company.is_some_and(|company| company != head.company) {
@@ -190,11 +190,11 @@ fn has_tags(store: &Store, lead: Uuid, wanted: &[(String, String)]) -> Result<bo
     Ok(wanted.iter().all(|(name, value)| has(name, value)))
 }
 
-pub(super) fn answers(store: &Store, table: Uuid) -> Result<Vec<SeatAnswer>, RecordUnavailable> {
+pub(super) fn answers(store: &Store, table: Uuid) -> Result<Vec<SeatOutcome>, RecordUnavailable> {
     Ok(reading::answers(store, table).collect::<Result<Vec<_>, _>>()?.concat())
 }
 
-pub(super) fn took_ms(created_at: i64, answers: &[SeatAnswer]) -> Option<i64> {
+pub(super) fn took_ms(created_at: i64, answers: &[SeatOutcome]) -> Option<i64> {
     answers.iter().map(|answer| (answer.at - created_at).max(0)).max()
 }
 

@@ -31,10 +31,10 @@ struct Objection {
 }
 
 impl TablePage {
-    pub(super) fn view(self, visit: &ConsoleRequest, reason: Option<String>) -> Result<View> {
+    pub(super) fn view(self, request: &ConsoleRequest, reason: Option<String>) -> Result<View> {
         // A complete table never changes.
         let page = if self.pending { PAGE.fresh(FRESH) } else { PAGE };
-        Ok(visit.view(page, context! { reason, ..self.fields })?.titled("Rate table"))
+        Ok(request.view(page, context! { reason, ..self.fields })?.titled("Rate table"))
     }
 
     /// Reads the page of a table, by its UUID or an offer's. Shows only the `revealed` personal attributes,

@@ -7,8 +7,8 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::ShedderRules;
+use crate::load_shedder::admission_state::AdmissionState;
 use crate::load_shedder::queue::Waiter;
-use crate::load_shedder::shedder::Shedder;
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -44,7 +44,7 @@ struct Lead {
 }
 
 struct World {
-    shedder: Shedder<usize>,
+    shedder: AdmissionState<usize>,
     now: Duration,
     /// The processing time of a lead on the thread, and the additional wait of its commit for the disk.
     work: Duration,
@@ -57,7 +57,7 @@ struct World {
 impl World {
     fn new(work: Duration, disk: Duration) -> Self {
         Self {
-            shedder: Shedder::new(RULES),
+            shedder: AdmissionState::new(RULES),
             now: Duration::ZERO,
             work,
             disk,

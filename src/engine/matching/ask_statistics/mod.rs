@@ -37,7 +37,7 @@ use crate::records::reading::{self, AnswerContext};
 use offerd_base::partner_health::{AskHistory, EndingKind, Health, Judgement};
 use offerd_base::telemetry::metrics::{PARTNER_ANSWER_SECONDS, PARTNER_HEALTH, PARTNER_OUTCOMES};
 use offerd_model::ProductType;
-use offerd_partners::{Book, Seat, SeatTemplate};
+use offerd_partners::{Book, RecordedSeat, Seat};
 
 const ASKS_KEPT: usize = 2000;
 
@@ -143,13 +143,13 @@ impl AskStatistics {
     pub fn begin(&self, book: &Book) {
         for seat in book.seats() {
             self.with(&seat.identity.key, seat.product_type, |statistic| {
-                Outcome::every_word().for_each(|word| statistic.counted(&seat.known_as, word, 0));
+                Outcome::every_word().for_each(|word| statistic.counted(&seat.recorded, word, 0));
             });
         }
     }
 
     /// Records a partner's reply, in time or late.
-    pub fn replied(&self, seat: &SeatTemplate, noted: AskObservation<'_>) {
+    pub fn replied(&self, seat: &RecordedSeat, noted: AskObservation<'_>) {
         let at = self.begun.elapsed();
         self.with(&seat.key, seat.product_type, |statistic| {
             statistic.answer_seconds(seat).record(noted.elapsed.as_secs_f64());
@@ -159,13 +159,13 @@ impl AskStatistics {
     }
 
     /// Records an ask that ended without a reply.
-    pub fn unanswered(&self, seat: &SeatTemplate, noted: AskObservation<'_>) {
+    pub fn unanswered(&self, seat: &RecordedSeat, noted: AskObservation<'_>) {
         let at = self.begun.elapsed();
         self.with(&seat.key, seat.product_type, |statistic| statistic.note(seat, noted, at));
         self.tell(seat, noted);
     }
 
-    fn tell(&self, seat: &SeatTemplate, AskObservation { rate_table, result, late, .. }: AskObservation<'_>) {
+    fn tell(&self, seat: &RecordedSeat, AskObservation { rate_table, result, late, .. }: AskObservation<'_>) {
         if result.outcome.is_failure() && result.outcome.was_asked() && !late {
             let (word, cause) = (result.outcome.word(), result.cause.as_ref());
             self.failures.note(seat, rate_table, word, cause);
@@ -173,7 +173,7 @@ impl AskStatistics {
     }
 
     /// Counts the outcome of a seat that was not asked after all.
-    pub fn not_asked(&self, seat: &SeatTemplate, outcome: &'static str) {
+    pub fn not_asked(&self, seat: &RecordedSeat, outcome: &'static str) {
         self.with(&seat.key, seat.product_type, |statistic| statistic.counted(seat, outcome, 1));
     }
 
@@ -240,7 +240,7 @@ impl AskStatistics {
 }
 
 impl SeatStatistic {
-    fn note(&mut self, seat: &SeatTemplate, noted: AskObservation<'_>, at: Duration) {
+    fn note(&mut self, seat: &RecordedSeat, noted: AskObservation<'_>, at: Duration) {
         let AskObservation { rate_table, test, result, elapsed, late } = noted;
         if !late {
             self.counted(seat, result.outcome.word(), 1);
@@ -259,14 +259,14 @@ impl SeatStatistic {
         }
     }
 
-    fn answer_seconds(&mut self, seat: &SeatTemplate) -> &Histogram {
+    fn answer_seconds(&mut self, seat: &RecordedSeat) -> &Histogram {
         self.answer_seconds.get_or_insert_with(|| {
             let (partner, product_type) = (seat.key.clone(), seat.product_type.as_str());
             histogram!(PARTNER_ANSWER_SECONDS, "partner" => partner, "product_type" => product_type)
         })
     }
 
-    fn counted(&mut self, seat: &SeatTemplate, outcome: &'static str, more: u64) {
+    fn counted(&mut self, seat: &RecordedSeat, outcome: &'static str, more: u64) {
         let counted = self.outcomes.entry(outcome).or_insert_with(|| {
             let (partner, product_type) = (seat.key.clone(), seat.product_type.as_str());
             counter!(PARTNER_OUTCOMES, "partner" => partner, "product_type" => product_type, "outcome" => outcome)

@@ -42,7 +42,7 @@ fn lately(statistics: &AskStatistics, seat: &Seat) -> RecentAsks {
 
 impl AskStatistics {
     fn offered_after(&self, seat: &Seat, times_ms: impl IntoIterator<Item = u64>) {
-        times_ms.into_iter().for_each(|time| self.replied(&seat.known_as, noted(&offered(), time)));
+        times_ms.into_iter().for_each(|time| self.replied(&seat.recorded, noted(&offered(), time)));
     }
 }
 
@@ -50,7 +50,7 @@ impl AskStatistics {
 fn what_is_kept_is_bounded() {
     let (statistics, seat) = (AskStatistics::default(), seat());
     for _ in 0..ASKS_KEPT + 10 {
-        statistics.replied(&seat.known_as, noted(&unreachable(), 7));
+        statistics.replied(&seat.recorded, noted(&unreachable(), 7));
     }
     statistics.with(&seat.identity.key, ProductType::Savings, |statistic| {
         assert_eq!((statistic.asks.len(), statistic.troubles.len()), (ASKS_KEPT, TROUBLES_KEPT));
@@ -67,13 +67,13 @@ fn what_is_kept_is_bounded() {
 #[test]
 fn an_answer_after_its_time_is_told_from_one_in_time() {
     let (statistics, seat) = (AskStatistics::default(), seat());
-    statistics.unanswered(&seat.known_as, noted(&timed_out(), 7));
+    statistics.unanswered(&seat.recorded, noted(&timed_out(), 7));
     let late = |result: &AskResult| {
-        statistics.replied(&seat.known_as, AskObservation { late: true, ..noted(result, 7) })
+        statistics.replied(&seat.recorded, AskObservation { late: true, ..noted(result, 7) })
     };
     late(&offered());
     late(&unreachable());
-    statistics.replied(&seat.known_as, noted(&Outcome::NoOffers(NoOfferReason::NotNeeded).into(), 7));
+    statistics.replied(&seat.recorded, noted(&Outcome::NoOffers(NoOfferReason::NotNeeded).into(), 7));
     let lately = lately(&statistics, &seat);
     assert_eq!(lately.asks.iter().map(|ask| ask.end).collect::<Vec<_>>(), [Some(EndingKind::TimedOut), None]);
     assert_eq!(lately.troubles.len(), 1);
@@ -112,9 +112,9 @@ fn metrics_are_told_of_what_has_happened_only() {
     metrics::with_local_recorder(&recorder, || {
         let (statistics, seat) = (AskStatistics::default(), seat());
         statistics.offered_after(&seat, [3, 5]);
-        statistics.replied(&seat.known_as, AskObservation { late: true, ..noted(&unreachable(), 7) });
-        statistics.unanswered(&seat.known_as, noted(&timed_out(), 7));
-        statistics.not_asked(&seat.known_as, "no_time");
+        statistics.replied(&seat.recorded, AskObservation { late: true, ..noted(&unreachable(), 7) });
+        statistics.unanswered(&seat.recorded, noted(&timed_out(), 7));
+        statistics.not_asked(&seat.recorded, "no_time");
     });
     let rendered = recorder.handle().render();
     let mut told: Vec<&str> = rendered.lines().filter(|line| line.contains("{partner=\"p0\"")).collect();
@@ -142,7 +142,7 @@ fn a_seat_that_has_left_the_book_is_nobody_s_trouble() {
     };
     metrics::with_local_recorder(&recorder, || {
         let (statistics, seat) = (AskStatistics::default(), seat());
-        (0..10).for_each(|_| statistics.replied(&seat.known_as, noted(&unreachable(), 7)));
+        (0..10).for_each(|_| statistics.replied(&seat.recorded, noted(&unreachable(), 7)));
         let judged = statistics.judgement(&seat.identity.key, ProductType::Savings).health;
         assert_eq!(judged, Health::Failing);
         statistics.measure_health(|_, product| (product == ProductType::Savings).then_some(judged));
@@ -171,7 +171,7 @@ fn more_time_outs_than_may_be_bring_the_whole_timeout_back() {
     let (statistics, seat) = (AskStatistics::default(), seat());
     statistics.offered_after(&seat, [600; 980]);
     assert_eq!(statistics.timeout(&seat), Duration::from_millis(600));
-    (0..60).for_each(|_| statistics.unanswered(&seat.known_as, noted(&timed_out(), 600)));
+    (0..60).for_each(|_| statistics.unanswered(&seat.recorded, noted(&timed_out(), 600)));
     assert_eq!(statistics.timeout(&seat), WHOLE);
 }
 

@@ -45,7 +45,8 @@ pub struct CapGrants {
     /// Asks by nodes that no longer hold a grant.
     pub asked: u32,
     /// The grants of the nodes.
-    pub held: Vec<NodeGrant>,
+    #[serde(rename = "held")]
+    pub grants: Vec<NodeGrant>,
 }
 
 /// A node's grant.
@@ -86,43 +87,43 @@ impl GrantRequest {
 impl CapGrants {
     /// Asks that are used up or granted.
     pub fn total(&self) -> u32 {
-        self.held.iter().fold(self.asked, |total, held| total.saturating_add(held.granted.max(held.asked)))
+        self.grants.iter().fold(self.asked, |total, held| total.saturating_add(held.granted.max(held.asked)))
     }
 
     /// Asks made by other nodes, as last recorded.
     pub fn asked_by_others(&self, node: Uuid) -> u32 {
-        let others = self.held.iter().filter(|held| held.node != node);
+        let others = self.grants.iter().filter(|held| held.node != node);
         others.fold(self.asked, |asked, held| asked.saturating_add(held.asked))
     }
 
     /// Asks granted to a node in total.
     pub fn granted(&self, node: Uuid) -> u32 {
-        self.held.iter().find(|held| held.node == node).map_or(0, |held| held.granted)
+        self.grants.iter().find(|held| held.node == node).map_or(0, |held| held.granted)
     }
 
     /// Whether any other node holds a grant.
     pub fn is_held_by_others_than(&self, nodes: &BTreeSet<Uuid>) -> bool {
-        self.held.iter().any(|held| !nodes.contains(&held.node))
+        self.grants.iter().any(|held| !nodes.contains(&held.node))
     }
 
     /// Records the asks so far of a node with a grant.
     pub fn note(&mut self, node: Uuid, asked: u32) {
-        let held = self.held.iter_mut().filter(|held| held.node == node);
+        let held = self.grants.iter_mut().filter(|held| held.node == node);
         held.for_each(|held| held.asked = held.asked.max(asked));
     }
 
     /// Revokes the grants of dead nodes, given the `counted` asks from the records after the nodes stopped.
     pub fn end(&mut self, alive: &BTreeSet<Uuid>, counted: u32) {
-        let ended = self.held.extract_if(.., |held| !alive.contains(&held.node));
+        let ended = self.grants.extract_if(.., |held| !alive.contains(&held.node));
         let said = ended.fold(self.asked, |asked, held| asked.saturating_add(held.asked));
-        let of_alive = self.held.iter().fold(0_u32, |asked, held| asked.saturating_add(held.asked));
+        let of_alive = self.grants.iter().fold(0_u32, |asked, held| asked.saturating_add(held.asked));
         self.asked = said.max(counted.saturating_sub(of_alive));
     }
 
     /// Sets a node's grant by its wish, given its asks so far, and frees the rest.
     pub fn hold(&mut self, node: Uuid, asked: u32, wish: GrantRequest) {
         let granted = self.granted(node).max(asked);
-        self.held.retain(|held| held.node != node);
+        self.grants.retain(|held| held.node != node);
         let left = granted - asked;
         let out = self.total().saturating_add(granted);
         let (rest, excess) = (wish.cap.saturating_sub(out), out.saturating_sub(wish.cap));
@@ -137,12 +138,12 @@ impl CapGrants {
             let has_too_many = left > batch && (wish.is_idle || left / 2 > batch);
             if is_short || has_too_many { batch } else { left }
         };
-        self.held.push(NodeGrant { node, granted: asked.saturating_add(left), asked });
+        self.grants.push(NodeGrant { node, granted: asked.saturating_add(left), asked });
     }
 
     /// Returns a node's whole grant, given its asks so far.
     pub fn give_back(&mut self, node: Uuid, asked: u32) {
-        self.held.retain(|held| held.node != node);
+        self.grants.retain(|held| held.node != node);
         self.asked = self.asked.saturating_add(asked);
     }
 }

@@ -27,7 +27,7 @@ use crate::rate_table::reason::{Denied, Reason};
 use crate::rate_table::seating::{Verdict, verdicts};
 use crate::records::Records;
 use crate::records::postings::Posting;
-use offerd_base::telemetry::metrics::SEATS_HELD_BACK;
+use offerd_base::telemetry::metrics::SEATS_DENIED;
 use offerd_model::ProductType;
 use offerd_partners::limits::declared::Period;
 use offerd_partners::{Book, Seat};
@@ -42,7 +42,7 @@ pub struct Limiter {
     pausing: Mutex<()>,
     /// Notified when more of a cap is needed soon.
     pub(super) short: Notify,
-    settling: Semaphore,
+    grants_lock: Semaphore,
     clock: Clock,
 }
 
@@ -78,7 +78,7 @@ impl Limiter {
             counts: Mutex::new(recount::recount(records, now(&clock), reach(book))),
             pausing: Mutex::default(),
             short: Notify::new(),
-            settling: Semaphore::new(1),
+            grants_lock: Semaphore::new(1),
             clock,
         };
         limiter.set_pauses(&Pauses::of(records.store.clone()).list());
@@ -120,7 +120,7 @@ impl Limiter {
         let denied = seats.iter().zip(left_out).map(|(seat, by)| counts.denial(seat, round).or(*by));
         let verdicts = verdicts(seats, most, lead, denied.collect());
         if !test {
-            let asked = seats.iter().zip(&verdicts).filter(|(_, verdict)| **verdict == Verdict::Asked);
+            let asked = seats.iter().zip(&verdicts).filter(|(_, verdict)| **verdict == Verdict::Seated);
             asked.for_each(|(seat, _)| counts.count(&seat.identity.key, seat.product_type, round.at, 1));
         }
         let is_short = counts.nodes.is_some() && seats.iter().any(|seat| counts.is_short(seat));
@@ -265,6 +265,6 @@ fn count_denial(seat: &Seat, verdict: Verdict) {
             ("product_type", seat.product_type.as_str().to_owned()),
             ("reason", Reason::from(by).word().to_owned()),
         ];
-        counter!(SEATS_HELD_BACK, &labels).increment(1);
+        counter!(SEATS_DENIED, &labels).increment(1);
     }
 }

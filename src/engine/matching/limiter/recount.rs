@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::LimiterCounts;
 use super::meter::{DAY_KEPT, QUARTER};
 use crate::rate_table::progress::SeatPhase;
-use crate::rate_table::record::{LaterDecisions, TableHeader};
+use crate::rate_table::record::{LaterDecisions, TableHead};
 use crate::records::Records;
 use crate::records::postings::Posting;
 use crate::records::reading::made_since;
@@ -57,12 +57,12 @@ fn note<T>(whole: &mut RecountResult, found: Result<T, ReadError>) -> Option<T> 
 /// Counts the asks of a time span, with a retention of `kept` milliseconds.
 pub fn recount_asks(records: &Records, lately: Range<i64>, kept: i64) -> (LimiterCounts, RecountResult) {
     let (since, mut whole) = (lately.start, Ok(()));
-    let differing = made_since(&records.store, Tree::Asks, since - SLACK);
+    let differing = made_since(&records.store, Tree::LaterDecisions, since - SLACK);
     let differing: HashMap<Uuid, LaterDecisions> =
         differing.filter_map(|found| note(&mut whole, found)).collect();
     let mut counts = LimiterCounts::keeping(kept);
     let mut unknown = 0_usize;
-    for found in made_since::<TableHeader>(&records.store, Tree::RateTables, since - SLACK) {
+    for found in made_since::<TableHead>(&records.store, Tree::RateTables, since - SLACK) {
         let Some((table, head)) = note(&mut whole, found) else { continue };
         if head.test {
             continue;

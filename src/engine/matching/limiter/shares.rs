@@ -74,7 +74,7 @@ impl Limiter {
         let batch = counts.batch(capped, now);
         batch.granted = record.granted(node);
         batch.by_others = record.asked_by_others(node);
-        let asked = record.held.iter().find(|held| held.node == node).map_or(0, |held| held.asked);
+        let asked = record.grants.iter().find(|grant| grant.node == node).map_or(0, |grant| grant.asked);
         let left = batch.left();
         batch.read = Some(CapRead { at: now, cap: wish.cap, nodes: wish.nodes, asked, left });
         // The next exhausted ask sets it again.
@@ -97,8 +97,8 @@ impl Limiter {
     }
 
     /// The exclusive right to change grants of caps.
-    pub async fn settling(&self) -> SemaphorePermit<'_> {
-        self.settling.acquire().await.expect("it is never closed")
+    pub async fn lock_grants(&self) -> SemaphorePermit<'_> {
+        self.grants_lock.acquire().await.expect("it is never closed")
     }
 
     /// Counts the asks since a time from the records. Takes as long as reading the tables of that time.

@@ -6,30 +6,30 @@ use metrics::counter;
 
 use super::RateTableActor;
 use crate::matching::ask_statistics::AskObservation;
-use crate::matching::messages::PartnerAnswered;
-use crate::matching::replies::SeatReplies;
+use crate::matching::messages::AskEnded;
+use crate::matching::replies::ReplyQueue;
 use crate::rate_table::machine::TableEvent;
 use crate::rate_table::outcome::{AskResult, Outcome};
 use offerd_base::telemetry::metrics::LATE_ANSWERS;
 
 impl RateTableActor {
     pub(super) fn take_in_gathered(&mut self) {
-        let gathered = self.replies.as_ref().map(SeatReplies::take).unwrap_or_default();
+        let gathered = self.replies.as_ref().map(ReplyQueue::take).unwrap_or_default();
         gathered.into_iter().for_each(|answered| self.take_in_reply(answered));
     }
 
-    pub(super) fn take_in_reply(&mut self, PartnerAnswered { seat, result, at, elapsed }: PartnerAnswered) {
+    pub(super) fn take_in_reply(&mut self, AskEnded { seat, result, at, elapsed }: AskEnded) {
         let slowest = &mut self.slowest[usize::from(self.machine.released_at(seat).is_some())];
         *slowest = elapsed.max(*slowest);
-        self.engine.statistics.replied(&self.shown().seats()[seat], self.noted(seat, &result, elapsed));
+        self.engine.statistics.replied(&self.shown().seats()[seat], self.observation(seat, &result, elapsed));
         if self.machine.has_outcome(seat) {
             counter!(LATE_ANSWERS).increment(1);
             return;
         }
-        self.machine.handle(TableEvent::Answered { seat, result, at });
+        self.machine.handle(TableEvent::Ended { seat, result, at });
     }
 
-    pub(super) fn noted<'n>(
+    pub(super) fn observation<'n>(
         &self,
         seat: usize,
         result: &'n AskResult,
@@ -49,7 +49,7 @@ impl RateTableActor {
         for seat in self.machine.waited_for() {
             self.engine
                 .statistics
-                .unanswered(&self.shown().seats()[seat], self.noted(seat, &result, elapsed));
+                .unanswered(&self.shown().seats()[seat], self.observation(seat, &result, elapsed));
         }
         self.machine.handle(TableEvent::DeadlinePassed { at: self.engine.now_ms() });
     }

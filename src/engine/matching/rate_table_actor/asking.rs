@@ -13,11 +13,11 @@ use crate::matching::bidding::{Bidding, IsPaused};
 use crate::matching::call_journal::CallJournal;
 use crate::matching::late_asks::LateAnswerRecorder;
 use crate::matching::limiter::LimiterRound;
-use crate::matching::messages::PartnerAnswered;
+use crate::matching::messages::AskEnded;
 use crate::matching::partner_actor::{PartnerActor, RequestOffers, catalog_answer};
 use crate::matching::prepared::PreparedRequests;
 use crate::matching::question::LeadQuestion;
-use crate::matching::replies::{AskTime, SeatReplies};
+use crate::matching::replies::{AskTime, ReplyQueue};
 use crate::matching::suppressions::Digests;
 use crate::matching::trigger::Trigger;
 use crate::rate_table::machine::TableEvent;
@@ -25,7 +25,7 @@ use crate::rate_table::outcome::{AskFailure, Outcome};
 use crate::rate_table::record::Ask;
 use crate::rate_table::seating::Verdict;
 use offerd_model::ProductType;
-use offerd_partners::{Fit, Seat, SeatTemplate};
+use offerd_partners::{Fit, RecordedSeat, Seat};
 
 impl RateTableActor {
     pub(super) fn ask(&mut self, seats: &[usize], ctx: &mut Context<Self>) {
@@ -40,7 +40,7 @@ impl RateTableActor {
             let Some(fit) = self.resources.fits[seat].take() else {
                 let gone = Outcome::Failed(AskFailure::Gone);
                 self.engine.statistics.not_asked(&self.shown().seats()[seat], gone.word());
-                self.machine.handle(TableEvent::Answered { seat, result: gone.into(), at });
+                self.machine.handle(TableEvent::Ended { seat, result: gone.into(), at });
                 continue;
             };
             let holds_up = self.machine.second_look_to_come() && fit.seat.product_type == ProductType::Loan;
@@ -76,7 +76,7 @@ impl RateTableActor {
         let outcome = catch_unwind(ask).unwrap_or(Outcome::Failed(AskFailure::Panicked));
         trace.end(outcome.word(), !outcome.is_failure());
         let (at, elapsed) = (self.engine.now_ms(), asked_at.elapsed());
-        self.take_in_reply(PartnerAnswered { seat, result: outcome.into(), at, elapsed });
+        self.take_in_reply(AskEnded { seat, result: outcome.into(), at, elapsed });
     }
 
     pub(super) fn ask_partner(
@@ -89,7 +89,7 @@ impl RateTableActor {
     ) {
         let rules = self.resources.configuration.rules.matching;
         let replies = self.replies.get_or_insert_with(|| {
-            let replies = SeatReplies::default();
+            let replies = ReplyQueue::default();
             ctx.add_stream(replies.gathered(rules.gather_answers));
             replies
         });
@@ -112,10 +112,10 @@ impl RateTableActor {
     }
 
     fn session(&self, seat: usize, fit: &Fit, bidding: &Bidding) -> AskSession {
-        let Some(source) = &fit.seat.http else { return AskSession::default() };
+        let Some(http) = &fit.seat.http else { return AskSession::default() };
         let head = self.shown().head();
         let position = seat as u16;
-        let (records, is_event) = (self.engine.records.clone(), source.late_is_event);
+        let (records, is_event) = (self.engine.records.clone(), http.late_is_event);
         let journal = || CallJournal {
             records: self.engine.records.clone(),
             head: Arc::clone(head),
@@ -123,17 +123,17 @@ impl RateTableActor {
             found: self.resources.calls.get(&position).cloned(),
         };
         AskSession {
-            journal: (source.has_once() || source.has_callback()).then(journal),
-            bidder: source.has_ping().then(|| bidding.join(seat)),
-            callback: source.has_callback().then(|| {
+            journal: (http.has_call_once_per_ask() || http.has_callback()).then(journal),
+            bidder: http.has_ping().then(|| bidding.join(seat)),
+            callback: http.has_callback().then(|| {
                 let id = self.engine.records.templates.ids.callback(head.uuid, position);
                 self.engine.callbacks.register(id, &fit.seat)
             }),
-            transcript: source.transcripts.then(|| {
+            transcript: http.transcripts.then(|| {
                 let settings = self.resources.configuration.rules.transcripts;
-                self.engine.transcripts.record(head, position, source, settings)
+                self.engine.transcripts.record(head, position, http, settings)
             }),
-            is_paused: source.has_once().then(|| {
+            is_paused: http.has_call_once_per_ask().then(|| {
                 let (engine, seat) = (Arc::clone(&self.engine), Arc::clone(&fit.seat));
                 Arc::new(move || engine.limiter.is_paused(&seat)) as IsPaused
             }),
@@ -164,7 +164,7 @@ impl RateTableActor {
         let digests = Digests::with_earlier(&self.resources.lead, &self.resources.earlier_digests);
         let (round, verdicts) = self.engine.judge_seats((head.test, head.lead), &digests, all.len(), &all);
         let verdicts: Vec<_> = seats.into_iter().zip(verdicts).collect();
-        for (seat, _) in verdicts.iter().filter(|(_, verdict)| *verdict != Verdict::Asked) {
+        for (seat, _) in verdicts.iter().filter(|(_, verdict)| *verdict != Verdict::Seated) {
             self.engine.statistics.not_asked(&self.shown().seats()[*seat], "held_back");
         }
         self.machine.handle(TableEvent::HeldJudged { at: round.at, verdicts });
@@ -173,7 +173,7 @@ impl RateTableActor {
     pub(super) fn give_back(&self, seats: &[usize]) {
         let head = self.shown().head();
         for &seat in seats {
-            let SeatTemplate { key, product_type, .. } = &*self.shown().seats()[seat];
+            let RecordedSeat { key, product_type, .. } = &*self.shown().seats()[seat];
             let at = self.machine.released_at(seat).unwrap_or(head.created_at);
             let round = LimiterRound { at, test: head.test };
             self.engine.limiter.give_back(round, [(key.as_str(), *product_type)]);

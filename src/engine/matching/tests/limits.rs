@@ -13,7 +13,7 @@ use crate::matching::pausing;
 use crate::matching::preview::{self, Preview};
 use crate::rate_table::reason::{Denied, Reason};
 use crate::rate_table::seating::Verdict;
-use offerd_base::telemetry::metrics::{LIMIT_USED, METRICS, SEATS_HELD_BACK};
+use offerd_base::telemetry::metrics::{LIMIT_USED, METRICS, SEATS_DENIED};
 use offerd_partners::limits::declared::Period;
 use offerd_store::pauses::Pause;
 
@@ -103,7 +103,7 @@ fn the_metrics_name_every_cap_and_every_denial() {
     let caps = Period::ALL.map(|period| (LIMIT_USED, period.key()));
     // An experiment leaves a seat out before the limiter is asked.
     let denials = Denied::ALL.iter().filter(|denied| **denied != Denied::Experiment);
-    let denials = denials.map(|denied| (SEATS_HELD_BACK, Reason::from(*denied).word()));
+    let denials = denials.map(|denied| (SEATS_DENIED, Reason::from(*denied).word()));
     for (name, word) in caps.into_iter().chain(denials) {
         assert!(help(name).contains(word), "the help of {name} in base/telemetry/metrics.rs lacks {word}");
     }
@@ -255,7 +255,7 @@ fn threads_that_ask_at_once_are_let_through_no_more_often_than_may_be() {
         let ask = || {
             let admitted = (0..40)
                 .map(|_| engine.limiter.judge_seats(false, Uuid::nil(), 1, &[&book.seats()[0]], &[None]).1);
-            admitted.filter(|verdicts| *verdicts == [Verdict::Asked]).count()
+            admitted.filter(|verdicts| *verdicts == [Verdict::Seated]).count()
         };
         let let_through: usize = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(ask)).collect();

@@ -81,7 +81,7 @@ pub(crate) async fn matchmaker(
 ) -> Matchmaker {
     let records = Records::of(store);
     let book = book(partners);
-    records.templates.keep(&book).await.unwrap();
+    records.templates.store(&book).await.unwrap();
     let base_url = BaseUrl::from("http://offers.example".to_owned());
     let clients = PartnerClients::new(WireSettings::default());
     let suppressions = Suppressions::of(&records.store, PathBuf::new());
@@ -113,7 +113,7 @@ impl World {
     pub(crate) async fn configure(&self, partners: &[PartnerFile], rules: MatchingRules) {
         let engine = self.matchmaker.engine();
         let book = Arc::new(book(partners));
-        engine.records.templates.keep(&book).await.unwrap();
+        engine.records.templates.store(&book).await.unwrap();
         let clients = engine.configuration().clients.opened(&book).unwrap();
         let (experiments, ids) = (Experiments::default(), &engine.records.templates.ids);
         engine.configure(Configuration::new(book, clients, rules, experiments, ids));
@@ -158,7 +158,7 @@ impl World {
     /// Simulates a crash: the actors and their memory are gone, the records remain.
     pub(crate) async fn crash(self, partners: &[PartnerFile]) -> Self {
         let Self { matchmaker: gone, directory, clock, .. } = self;
-        gone.drain().await;
+        gone.stop_all().await;
         drop(gone);
         // The actors release the store when they have stopped.
         while let Err(locked) = Store::open_inline(directory.path().join("store")) {

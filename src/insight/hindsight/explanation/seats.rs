@@ -10,14 +10,14 @@ use super::{OfferExplanation, OfferReason, SeatExplanation};
 use crate::hindsight::judgement::{EligibilityObjection, NO_PLACE, OfferJudgement, SeatJudgement, judge};
 use offerd_engine::rate_table::progress::SeatPhase;
 use offerd_engine::rate_table::reason::{Denied, Reason};
-use offerd_engine::rate_table::record::{Ask, LateEventKind, LaterDecisions, SeatAnswer};
+use offerd_engine::rate_table::record::{Ask, EventAfterAskKind, LaterDecisions, SeatOutcome};
 use offerd_engine::rate_table::seating::denied_by_file;
 use offerd_engine::rate_table::table::Table;
 use offerd_engine::rate_table::treatment::{self, Treatment};
 use offerd_engine::records::templates::Templates;
 use offerd_engine::records::{Found, Records, reading};
 use offerd_model::{ProductType, Timestamp};
-use offerd_partners::{Book, Facts, Quote, Seat, SeatTemplate};
+use offerd_partners::{Book, Facts, Quote, RecordedSeat, Seat};
 use offerd_store::entities::LeadRecord;
 
 struct KnownTable<'a> {
@@ -25,16 +25,16 @@ struct KnownTable<'a> {
     templates: &'a Templates,
     book: &'a Book,
     decisions: LaterDecisions,
-    later: HashMap<u16, LateEventKind>,
+    later: HashMap<u16, EventAfterAskKind>,
     answers: Vec<RecordedAnswer>,
     /// The standings of its ranked offers, by offer number.
     standings: HashMap<u16, Standing>,
     /// The seats that fit but were not seated, each with the reason.
-    not_seated: Vec<(Arc<SeatTemplate>, Option<Denied>)>,
+    not_seated: Vec<(Arc<RecordedSeat>, Option<Denied>)>,
 }
 
 struct RecordedAnswer {
-    answer: SeatAnswer,
+    answer: SeatOutcome,
     ask: Option<Ask>,
     first_number: u16,
 }
@@ -54,7 +54,7 @@ pub fn of_table(
         let by = told.not_seated(seat)?;
         // Avoids naming what the file shows already.
         let mut by_file = denied_by_file(seat, Some(record.uuid), created_at);
-        (!by_file.any(|denied| Some(denied) == by)).then(|| told.refusal(by, &seat.known_as))
+        (!by_file.any(|denied| Some(denied) == by)).then(|| told.refusal(by, &seat.recorded))
     };
     // The seats left out for lack of room are recorded.
     let judged = judge(book, &facts, at, usize::MAX, &counted);
@@ -94,7 +94,7 @@ impl<'a> KnownTable<'a> {
     }
 
     fn not_seated(&self, seat: &Seat) -> Option<Option<Denied>> {
-        let is_it = |text: &SeatTemplate| seat.is_of(&text.key, text.product_type);
+        let is_it = |text: &RecordedSeat| seat.is_of(&text.key, text.product_type);
         self.not_seated.iter().find(|(text, _)| is_it(text)).map(|(_, by)| *by)
     }
 
@@ -144,7 +144,7 @@ impl<'a> KnownTable<'a> {
         }
     }
 
-    fn refusal(&self, by: Option<Denied>, seat: &SeatTemplate) -> EligibilityObjection {
+    fn refusal(&self, by: Option<Denied>, seat: &RecordedSeat) -> EligibilityObjection {
         let (wanted, found) = match by {
             Some(Denied::Experiment) => {
                 let head = self.table.head();
@@ -154,10 +154,10 @@ impl<'a> KnownTable<'a> {
             }
             None => ("a place at the rate table", NO_PLACE),
             Some(denied @ Denied::Exclusive) => {
-                let (wanted, another) = denied.told();
+                let (wanted, another) = denied.wanted_and_found();
                 (wanted, self.exclusive(seat.product_type).unwrap_or(another))
             }
-            Some(denied) => denied.told(),
+            Some(denied) => denied.wanted_and_found(),
         };
         EligibilityObjection::new(wanted, found)
     }
@@ -176,7 +176,7 @@ impl<'a> KnownTable<'a> {
         Timestamp::at(at)
     }
 
-    fn answered(&self, seat: &SeatTemplate, quotes: &[Quote], first_number: u16) -> Vec<OfferExplanation> {
+    fn answered(&self, seat: &RecordedSeat, quotes: &[Quote], first_number: u16) -> Vec<OfferExplanation> {
         let auction_open = self.table.progress().pending().any(|seat| self.table.seats()[seat].second_look);
         let not_shown = |quote: &Quote| quote.ranked.as_deref().map(Standing::of);
         let offers = quotes.iter().zip(first_number..).map(|(quote, number)| OfferExplanation {
@@ -209,7 +209,7 @@ impl<'a> KnownTable<'a> {
             },
         };
         let offers = judged.offers.iter().map(|offer| offer_of_file(offer, OfferReason::NotAsked)).collect();
-        SeatExplanation { refusals: judged.refusals.clone(), offers, ..bare(&seat.known_as, why) }
+        SeatExplanation { refusals: judged.refusals.clone(), offers, ..bare(&seat.recorded, why) }
     }
 }
 
@@ -226,11 +226,11 @@ fn offer_of_file(offer: &OfferJudgement, otherwise: OfferReason) -> OfferExplana
     OfferExplanation { name, uuid: None, score: None, why, standing: None, refusals }
 }
 
-fn judgement_of<'j>(all: &'j [SeatJudgement], text: &SeatTemplate) -> Option<&'j SeatJudgement> {
+fn judgement_of<'j>(all: &'j [SeatJudgement], text: &RecordedSeat) -> Option<&'j SeatJudgement> {
     all.iter().find(|judged| judged.seat.is_of(&text.key, text.product_type))
 }
 
-fn bare(text: &SeatTemplate, why: Reason) -> SeatExplanation {
+fn bare(text: &RecordedSeat, why: Reason) -> SeatExplanation {
     SeatExplanation {
         partner: text.key.clone(),
         partner_uuid: text.partner.uuid,

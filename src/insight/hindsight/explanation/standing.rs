@@ -6,7 +6,7 @@ use offerd_engine::rate_table::table::Table;
 use offerd_engine::records::templates::Templates;
 use offerd_model::{ConversionSource, record};
 use offerd_partners::Quote;
-use offerd_partners::ranking::{ConversionFrom, ObservedClicks, Parts, Ranked, Ranking};
+use offerd_partners::ranking::{ConversionFrom, ObservedClicks, Parts, Ranking, ScoreBreakdown};
 
 record! {
     plain
@@ -57,8 +57,8 @@ pub fn of_table(table: &Table, templates: &Templates) -> HashMap<u16, Standing> 
 
 impl Standing {
     /// The standing of an offer that is not shown.
-    pub fn of(ranked: &Ranked) -> Self {
-        let Ranked { ref by, parts, from: conversion_from, seen } = *ranked;
+    pub fn of(ranked: &ScoreBreakdown) -> Self {
+        let ScoreBreakdown { ref by, parts, from: conversion_from, seen } = *ranked;
         Self { ranking: (**by).clone(), rank: None, parts, conversion_from, seen, above: None }
     }
 

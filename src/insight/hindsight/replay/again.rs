@@ -15,14 +15,14 @@ use offerd_engine::matching::trigger::Trigger;
 use offerd_engine::rate_table::machine::{Effect, Machine, MachineStart, TableEvent};
 use offerd_engine::rate_table::outcome::{NoOfferReason, Outcome};
 use offerd_engine::rate_table::reason::Denied;
-use offerd_engine::rate_table::record::{LaterDecisions, SeatAnswer, TableHeader};
+use offerd_engine::rate_table::record::{LaterDecisions, SeatOutcome, TableHead};
 use offerd_engine::rate_table::seating::{SeatingPlan, denied_by_file, verdicts};
 use offerd_engine::rate_table::table::Table;
 use offerd_engine::rate_table::treatment::leaving_out;
 use offerd_engine::records::reading;
 use offerd_engine::records::templates::Templates;
-use offerd_partners::ranking::RankedBy;
-use offerd_partners::{Book, Facts, Fit, Quote, Seat, SeatTemplate};
+use offerd_partners::ranking::Scorer;
+use offerd_partners::{Book, Facts, Fit, Quote, RecordedSeat, Seat};
 use offerd_store::entities::LeadRecord;
 
 /// The stored records of a table.
@@ -32,13 +32,13 @@ pub struct Stored<'a> {
     /// The table, which must be complete.
     pub table: &'a Table,
     /// Its answers.
-    pub answers: &'a [SeatAnswer],
+    pub answers: &'a [SeatOutcome],
     /// The decisions after its head.
     pub decisions: &'a LaterDecisions,
     /// The ranking of its offers, if one was in force.
-    pub ranked_by: Option<RankedBy>,
+    pub ranked_by: Option<Scorer>,
     /// The seats that fit but were not seated.
-    pub not_seated: &'a [(Arc<SeatTemplate>, Option<Denied>)],
+    pub not_seated: &'a [(Arc<RecordedSeat>, Option<Denied>)],
     /// The stored templates, which name the offers of HTTP partners whose declarations have changed.
     pub templates: &'a Templates,
 }
@@ -69,11 +69,11 @@ impl Stored<'_> {
             verdicts(seats, most.seats, head.lead, denied)
         };
         let mut fits = book.fitting(&facts);
-        fits.retain(|fit| leaving_out(&head.treatments, &fit.seat.known_as, head.wants_loans).is_none());
+        fits.retain(|fit| leaving_out(&head.treatments, &fit.seat.recorded, head.wants_loans).is_none());
         let plan = SeatingPlan::new(fits, head.wants_loans, most.seats, head.lead, judge);
 
         let fits = plan.fits;
-        let seats: Vec<_> = fits.iter().map(|fit| Arc::clone(&fit.seat.known_as)).collect();
+        let seats: Vec<_> = fits.iter().map(|fit| Arc::clone(&fit.seat.recorded)).collect();
         let (at_once, decisions) = (vec![true; seats.len()], LaterDecisions::default());
         let table = Table::new(Arc::new(anew(head, &fits)), seats);
         let mut machine = Machine::new(MachineStart { table, at_once, decisions, sequence: None });
@@ -85,8 +85,8 @@ impl Stored<'_> {
                     for seat in seats {
                         let fit = &fits[seat];
                         let outcome = self.outcome(&facts, fit, most);
-                        asked.extend(outcome.was_asked().then(|| seat_key(&fit.seat.known_as)));
-                        machine.handle(TableEvent::Answered { seat, result: outcome.into(), at });
+                        asked.extend(outcome.was_asked().then(|| seat_key(&fit.seat.recorded)));
+                        machine.handle(TableEvent::Ended { seat, result: outcome.into(), at });
                     }
                 }
                 Effect::JudgeHeld(held) => {
@@ -162,16 +162,16 @@ impl Stored<'_> {
 }
 
 /// The key under which a seat is counted.
-pub fn seat_key(seat: &SeatTemplate) -> ReplayedSeat {
+pub fn seat_key(seat: &RecordedSeat) -> ReplayedSeat {
     (seat.key.clone(), seat.product_type)
 }
 
-fn anew(head: &TableHeader, fits: &[Fit]) -> TableHeader {
-    let seats = fits.iter().map(|fit| fit.seat.text.fingerprint).collect();
-    TableHeader { seats, not_seated: Vec::new(), ..head.clone() }
+fn anew(head: &TableHead, fits: &[Fit]) -> TableHead {
+    let seats = fits.iter().map(|fit| fit.seat.recorded_text.fingerprint).collect();
+    TableHead { seats, not_seated: Vec::new(), ..head.clone() }
 }
 
-fn name_in(fits: &[Fit], text: &SeatTemplate, quote: &Quote) -> Option<String> {
+fn name_in(fits: &[Fit], text: &RecordedSeat, quote: &Quote) -> Option<String> {
     let seat = &fits.iter().find(|fit| fit.seat.is_of(&text.key, text.product_type))?.seat;
     let offer = seat.offers.iter().find(|offer| offer.text.fingerprint == quote.text)?;
     Some(offer.name.clone())

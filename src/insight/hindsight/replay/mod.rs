@@ -14,11 +14,11 @@ use self::again::{Stored, TableLimits, seat_key};
 pub use self::report::{Named, OfferCount, ReplayReport, SeatReplay, Skipped};
 use self::report::{ReplayTally, ReplayedSeat, TableOutcome};
 use offerd_engine::matching::configuration::MatchingRules;
-use offerd_engine::rate_table::record::TableHeader;
+use offerd_engine::rate_table::record::TableHead;
 use offerd_engine::rate_table::table::Table;
 use offerd_engine::records::{Found, RecordUnavailable, Records, reading};
 use offerd_partners::Book;
-use offerd_partners::ranking::{ConversionEstimate, Conversions, Ranked, RankedBy};
+use offerd_partners::ranking::{ConversionEstimate, Conversions, ScoreBreakdown, Scorer};
 use offerd_store::tokens::Tokens;
 use offerd_store::{Store, Tree};
 
@@ -73,7 +73,7 @@ impl TableReplay {
     ) -> Result<Self, String> {
         let company = wish.company.as_deref().map(|name| company(&records.store, name)).transpose()?;
         let mut tables = Vec::new();
-        for made in reading::made_since::<TableHeader>(&records.store, Tree::RateTables, wish.since) {
+        for made in reading::made_since::<TableHead>(&records.store, Tree::RateTables, wish.since) {
             let (table, head) = made.map_err(|failure| failure.to_string())?;
             if company.is_none_or(|company| head.company == company) {
                 tables.push(table);
@@ -141,17 +141,17 @@ impl TableReplay {
         Ok(())
     }
 
-    fn ranked_by(&self, table: &Table) -> Option<RankedBy> {
+    fn ranked_by(&self, table: &Table) -> Option<Scorer> {
         let ranked = || table.shown().filter_map(|(seat, of)| Some((seat, of, of.ranked.as_deref()?)));
         let ranking = ranked().next().map(|(.., ranked)| Arc::clone(&ranked.by))?;
         let believed = ranked().map(|(seat, quote, ranked)| {
             let name = self.records.templates.offer_name(quote.text);
             let offer = name.split('/').next().unwrap_or_default().to_owned();
-            let Ranked { parts, from, seen, .. } = *ranked;
+            let ScoreBreakdown { parts, from, seen, .. } = *ranked;
             let estimate = ConversionEstimate { rate: parts.conversion, from, seen, beta: (1.0, 1.0) };
             ((seat.product_type, seat.key.clone(), offer), estimate)
         });
-        Some(RankedBy { ranking, conversions: Arc::new(Conversions::recorded(believed)) })
+        Some(Scorer { ranking, conversions: Arc::new(Conversions::recorded(believed)) })
     }
 }
 

@@ -215,7 +215,7 @@ mod tests {
         let quote = |score: f64| Quote {
             text: Fingerprint([0; 16]),
             score,
-            terms: QuoteTerms::Special(SpecialTerms { payout: 0.0, lot: None }),
+            terms: QuoteTerms::Special(SpecialTerms { payout: 0.0, competes_as: None }),
             landing_url: None,
             expires_at: None,
             own: None,

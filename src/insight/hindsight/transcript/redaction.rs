@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use offerd_engine::rate_table::transcript::CallInitiator;
 use offerd_engine::records::transcripts::{AskTranscript, ShownMessage};
 use offerd_model::{Attribute, AttributeValue, Lead};
-use offerd_partners::http::{HttpSource, document};
+use offerd_partners::http::{HttpPartner, document};
 
 const MASKED: &str = "•••";
 
@@ -31,7 +31,7 @@ pub(super) struct Redaction {
 }
 
 impl Redaction {
-    pub(super) fn of(lead: &Lead, source: Option<&HttpSource>) -> Self {
+    pub(super) fn of(lead: &Lead, source: Option<&HttpPartner>) -> Self {
         let values: Vec<AttributeValue> =
             Attribute::all().iter().filter_map(|attribute| attribute.read(lead)).collect();
         let numbers = values.iter().filter_map(|value| match value {
@@ -48,7 +48,7 @@ impl Redaction {
             AttributeValue::Category(_) | AttributeValue::Flag(_) | AttributeValue::Set(_) => Vec::new(),
         });
         let personal = texts.map(|text| bare(&text)).filter(|text| text.len() > 1).collect();
-        let words = source.map(HttpSource::words).unwrap_or_default();
+        let words = source.map(HttpPartner::words).unwrap_or_default();
         Self { personal, numbers, words: words.into_iter().collect() }
     }
 

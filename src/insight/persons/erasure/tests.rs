@@ -32,11 +32,11 @@ fn what_was_erased_through_one_node_is_shown_by_no_other_and_nobody_is_asked_abo
         };
         let shown = second.submit(submission, Until::Prompt).await.unwrap();
         let (theirs, viewer) = (second.engine(), Viewer::of_all(COMPANY));
-        assert!(shown.pending && theirs.live.has(shown.table));
-        let lead = *theirs.live.leads().first().unwrap();
+        assert!(shown.pending && theirs.actors.has(shown.table));
+        let lead = *theirs.actors.leads().first().unwrap();
         assert!(erase(first.engine(), lead).await.unwrap().is_some());
-        take_in(theirs).await.unwrap();
-        while theirs.live.has(shown.table) {
+        apply_erasures(theirs).await.unwrap();
+        while theirs.actors.has(shown.table) {
             tokio::task::yield_now().await;
         }
         assert!(rate_table(theirs, viewer, shown.table).await.unwrap().is_none());

@@ -11,7 +11,7 @@ use crate::check::checker::PartnerFileChecker;
 use crate::declared::{self, Own};
 use crate::eligibility::EligibilityRule;
 use crate::identity::Institution;
-use crate::template::Imprint;
+use crate::template::ClickTerms;
 use offerd_base::declaration::{Fault, Source};
 use offerd_model::ProductType;
 
@@ -29,46 +29,55 @@ const NEEDED: [(&str, [&str; 2]); 2] =
 const FAULTS_WITHOUT_VALUES: [&str; 3] = ["is missing", "must be", "is for"];
 
 /// The declaration of a partner's own offers, with stand-ins for what a catalog offer requires.
-pub(crate) fn said_of_own(mut said: toml::Table, own: &Own, product_type: ProductType) -> toml::Table {
-    said.insert("key".to_owned(), own.key.clone().into());
-    said.entry("landing_url").or_insert_with(|| UNSAID_PLACE.into());
-    said.extend(stand_ins(product_type));
-    said
+pub(crate) fn declaration_of_own(
+    mut declaration: toml::Table,
+    own: &Own,
+    product_type: ProductType,
+) -> toml::Table {
+    declaration.insert("key".to_owned(), own.key.clone().into());
+    declaration.entry("landing_url").or_insert_with(|| UNSAID_PLACE.into());
+    declaration.extend(stand_ins(product_type));
+    declaration
 }
 
 impl CatalogOffer {
-    /// The offer with its declaration `said` completed by answered figures, or why that is not valid.
-    pub(super) fn completed(&self, said: &toml::Table, figures: &AnsweredFigures<'_>) -> Result<Self, Unfit> {
-        let mut said = said.clone();
-        figures.put_into(&mut said);
+    /// The offer with its `declaration` completed by answered figures, or why that is not valid.
+    pub(super) fn completed(
+        &self,
+        declaration: &toml::Table,
+        figures: &AnsweredFigures<'_>,
+    ) -> Result<Self, Unfit> {
+        let mut declaration = declaration.clone();
+        figures.put_into(&mut declaration);
         if self.product_type == ProductType::Loan {
-            let unit = said.get("term_unit").and_then(toml::Value::as_str);
+            let unit = declaration.get("term_unit").and_then(toml::Value::as_str);
             let (is_open, is_monthly) = (unit == Some("open"), matches!(unit, None | Some("month" | "year")));
             let term = self.pricing.term().or_else(|| figures.term());
             let term = term.or(is_open.then_some(0)).ok_or("it has no term")?;
-            said.insert("terms".to_owned(), vec![term].into());
+            declaration.insert("terms".to_owned(), vec![term].into());
             if let Some(told) = figures.of_payment().filter(|_| is_monthly) {
-                said.entry("monthly_payment_description").or_insert_with(|| told.into());
+                declaration.entry("monthly_payment_description").or_insert_with(|| told.into());
             }
         }
-        let institution = said.remove("institution").and_then(|given| given.try_into::<Institution>().ok());
+        let institution =
+            declaration.remove("institution").and_then(|given| given.try_into::<Institution>().ok());
         let other = institution.map(|institution| Arc::new(self.identity.standing_for(&institution)));
         let identity = other.as_ref().unwrap_or(&self.identity);
-        let (offer, pricing) = read(said, self.product_type).map_err(|faults| unfit(&faults))?;
+        let (offer, pricing) = read(declaration, self.product_type).map_err(|faults| unfit(&faults))?;
         let known = known_to(&offer, &pricing);
         if known.is_some_and(|known| !EligibilityRule::always().and_all(&[known]).holds(figures.facts)) {
             return Err(Unfit::for_others("its kind is only for leads with `newerValues`"));
         }
         let (name, landing_url) = (self.name.clone(), self.declared_url().to_owned());
-        let imprint = Imprint { name, landing_url, ..offer.imprint(None) };
-        Ok(Self::for_all(&offer, imprint, self.product_type, identity, pricing))
+        let click_terms = ClickTerms { name, landing_url, ..offer.click_terms(None) };
+        Ok(Self::for_all(&offer, click_terms, self.product_type, identity, pricing))
     }
 }
 
 /// What a partner's own offer lacks and no figure in `answered` supplies: key and fault.
 pub(crate) fn lacks(
     own: &Own,
-    said: &toml::Table,
+    declaration: &toml::Table,
     product_type: ProductType,
     answered: &BTreeMap<String, String>,
 ) -> Vec<(String, String)> {
@@ -80,7 +89,7 @@ pub(crate) fn lacks(
         ("answer.offer".to_owned(), format!("must have {what}: no offer of the file supplies it"))
     };
     let mut lacks = Vec::new();
-    let mut offer = said.clone();
+    let mut offer = declaration.clone();
     if product_type == ProductType::Loan {
         offer.insert("terms".to_owned(), vec![1].into());
         if !is_answered("term") && !is_answered("term_unit") {
@@ -101,16 +110,19 @@ pub(crate) fn lacks(
         let root = key.split(['.', '[']).next().unwrap_or_default();
         if message.starts_with("is missing") && !is_answered(root) {
             lacks.push(missing(&format!("`{root}`")));
-        } else if said.contains_key(root) && !stand_ins(product_type).contains_key(root) {
+        } else if declaration.contains_key(root) && !stand_ins(product_type).contains_key(root) {
             lacks.push((format!("answer.own.{key}"), message));
         }
     }
     lacks
 }
 
-fn read(said: toml::Table, product_type: ProductType) -> Result<(declared::Offer, Pricing), Vec<Fault>> {
+fn read(
+    declaration: toml::Table,
+    product_type: ProductType,
+) -> Result<(declared::Offer, Pricing), Vec<Fault>> {
     let fault = |key: String, message: &str| NO_FILE.fault(&key, message.trim());
-    let offer = serde_path_to_error::deserialize::<_, declared::Offer>(said)
+    let offer = serde_path_to_error::deserialize::<_, declared::Offer>(declaration)
         .map_err(|error| vec![fault(error.path().to_string(), error.inner().message())])?;
     let mut check = PartnerFileChecker::new(&NO_FILE);
     common_faults(&offer, &mut check);

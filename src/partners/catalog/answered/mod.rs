@@ -70,10 +70,10 @@ impl<'f> AnsweredFigures<'f> {
             return Err("it matches several offers of the file; distinguish them by `key` and `term`".into());
         }
         let completed = self.completed(offer)?;
-        let said = completed.as_ref().unwrap_or(offer);
-        let quoted = self.quoted(&said.pricing, offer.is_own())?;
-        let doubt = self.judge(&quoted, &said.pricing)?;
-        let mut quote = offer.scored(self.facts, said, quoted);
+        let declared = completed.as_ref().unwrap_or(offer);
+        let quoted = self.quoted(&declared.pricing, offer.is_own())?;
+        let doubt = self.judge(&quoted, &declared.pricing)?;
+        let mut quote = offer.scored(self.facts, declared, quoted);
         quote.landing_url = self.landing_url(offer)?;
         quote.expires_at = self.text("expires_at").and_then(Timestamp::parse).map(Timestamp::millis);
         if quote.expires_at.is_some_and(|end| end <= self.facts.now.timestamp_millis()) {
@@ -91,22 +91,24 @@ impl<'f> AnsweredFigures<'f> {
         let is_wanted = offer.is_own()
             || self.given.iter().any(|(figure, _)| figure.is_of_offer())
             || is_loan && self.of_payment().is_some();
-        let said = offer.said.as_ref().filter(|_| is_wanted);
-        said.map(|said| offer.completed(said, self)).transpose()
+        let declaration = offer.declaration.as_ref().filter(|_| is_wanted);
+        declaration.map(|declaration| offer.completed(declaration, self)).transpose()
     }
 
-    fn put_into(&self, said: &mut toml::Table) {
+    fn put_into(&self, declaration: &mut toml::Table) {
         for (figure, value) in self.given.iter().filter(|(figure, _)| figure.is_of_offer()) {
             let name = figure.name;
             match (figure.attribute(), value) {
-                (Some(key), value) => drop(table_in(said, name).insert(key.to_owned(), value.clone())),
-                (None, toml::Value::Table(attributes)) => table_in(said, name).extend(attributes.clone()),
+                (Some(key), value) => drop(table_in(declaration, name).insert(key.to_owned(), value.clone())),
+                (None, toml::Value::Table(attributes)) => {
+                    table_in(declaration, name).extend(attributes.clone())
+                }
                 (None, value) if name == "payout" => {
-                    let payout = table_in(said, name);
+                    let payout = table_in(declaration, name);
                     payout.remove("percent");
                     payout.insert("fixed".to_owned(), value.clone());
                 }
-                (None, value) => drop(said.insert(name.to_owned(), value.clone())),
+                (None, value) => drop(declaration.insert(name.to_owned(), value.clone())),
             }
         }
     }
@@ -206,8 +208,8 @@ impl<'f> AnsweredFigures<'f> {
     }
 }
 
-fn table_in<'t>(said: &'t mut toml::Table, key: &str) -> &'t mut toml::Table {
-    let found = said.entry(key).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+fn table_in<'t>(declaration: &'t mut toml::Table, key: &str) -> &'t mut toml::Table {
+    let found = declaration.entry(key).or_insert_with(|| toml::Value::Table(toml::Table::new()));
     if !found.is_table() {
         *found = toml::Value::Table(toml::Table::new());
     }

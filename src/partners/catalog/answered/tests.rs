@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::catalog::Unfit;
-use crate::http::{AnswerReading, Answered, AskContext, AskProgress, Given, Received};
+use crate::http::{AnswerReading, Answered, AskContext, AskProgress, MappingInput, Received};
 use crate::offer_json::{OfferPlace, write_offer};
 use crate::{Book, Facts};
 use offerd_model::{
@@ -70,9 +70,9 @@ fn answered(file: &str, offers: &Value, lead: &Value) -> (AnswerReading, Vec<Val
     let received = Received { status: StatusCode::OK, headers: &headers, body: body.as_bytes() };
     let seat = &book.seats()[0];
     let fitting: Vec<_> = seat.offers.iter().filter(|offer| offer.rule.holds(&facts)).collect();
-    let given = Given::of(&facts, &asked);
+    let given = MappingInput::of(&facts, &asked);
     let source = seat.http.as_ref().unwrap();
-    let reading = source.answer(&AskProgress::default(), received, &given, &facts, &fitting).unwrap();
+    let reading = source.read_answer(&AskProgress::default(), received, &given, &facts, &fitting).unwrap();
     // If none can be shown, the answer has failed.
     let quotes = if let Answered::Offers(quotes) = &reading.answered { &quotes[..] } else { &[] };
     let shown = quotes.iter().map(|quote| {
@@ -119,9 +119,9 @@ fn an_offer_of_the_file_is_shown_in_the_partners_words_where_it_has_any() {
     assert_eq!(terms, ["As of the partner.", "As of the file.", "As of the file."]);
     assert_eq!((&shown[0]["sponsored"], &shown[0]["termLength"]), (&json!(true), &json!(36)));
     assert_eq!((&shown[0]["payout"], &shown[1]["payout"]), (&json!(12.5), &json!(200)));
-    let imprint = quotes[0].own.as_ref().unwrap().imprint.as_ref().unwrap();
-    assert_eq!((imprint.name.as_str(), imprint.payout.fixed), ("personal/36", Some(12.5)));
-    assert_eq!(imprint.landing_url, "{baseUrl}/samples/lender/personal");
+    let click_terms = quotes[0].own.as_ref().unwrap().click_terms.as_ref().unwrap();
+    assert_eq!((click_terms.name.as_str(), click_terms.payout.fixed), ("personal/36", Some(12.5)));
+    assert_eq!(click_terms.landing_url, "{baseUrl}/samples/lender/personal");
     assert!(serde_json::from_value::<LoanOffer>(shown[0].clone()).is_ok(), "{}", shown[0]);
 }
 

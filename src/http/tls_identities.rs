@@ -5,12 +5,12 @@ use offerd_web::{Renewal, TlsIdentity};
 
 /// TLS identities by listener name.
 #[derive(Debug, Clone)]
-pub struct Identities(Vec<(&'static str, TlsIdentity)>);
+pub struct TlsIdentities(Vec<(&'static str, TlsIdentity)>);
 
 /// Valid identities that were read again, per listener, to be put in use later.
 pub type Renewals = Vec<(&'static str, Renewal)>;
 
-impl Identities {
+impl TlsIdentities {
     /// Reads the certificates and keys of the settings. Each error has a key of the settings.
     pub fn read(settings: &Settings) -> Result<Self, Vec<(String, String)>> {
         let Settings { api, integrations, admin, .. } = settings;
@@ -21,17 +21,17 @@ impl Identities {
 
     /// The identity of a listener, if it uses TLS.
     pub fn of(&self, listener: &str) -> Option<&TlsIdentity> {
-        self.shown().find(|(name, _)| *name == listener).map(|(_, identity)| identity)
+        self.iter().find(|(name, _)| *name == listener).map(|(_, identity)| identity)
     }
 
     /// All identities, with the names of their listeners.
-    pub fn shown(&self) -> impl Iterator<Item = (&'static str, &TlsIdentity)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &TlsIdentity)> {
         self.0.iter().map(|(listener, identity)| (*listener, identity))
     }
 
     /// Reads the files again; the identities in use stay until [`show`](Renewal::show) is called.
     pub fn read_again(&self) -> Result<Renewals, IdentityFaults> {
-        all(self.shown().map(|(listener, identity)| (listener, identity.read_again())))
+        all(self.iter().map(|(listener, identity)| (listener, identity.read_again())))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The first steps: bind the addresses, which a second daemon cannot; then open the store.
 
-use super::guard::WatchdogHandle;
+use super::guard::GuardHandle;
 use super::prelude::*;
 use super::{Descriptors, Sockets};
 use offerd_base::run_file::RunFile;
@@ -16,12 +16,12 @@ pub(super) struct BoundListeners {
     pub(super) api: Listener,
     pub(super) integrations: Listener,
     pub(super) admin: Listener,
-    pub(super) shown: Identities,
+    pub(super) tls: TlsIdentities,
 }
 
 impl BoundListeners {
     pub(super) fn to(settings: &Settings, mut sockets: Sockets) -> Result<Self, Fatal> {
-        let shown = Identities::read(settings).map_err(|faults| {
+        let tls = TlsIdentities::read(settings).map_err(|faults| {
             let faults = faults.iter().map(|(key, fault)| format!("`{key}`: {fault}"));
             faults.collect::<Vec<_>>().join("; ")
         })?;
@@ -33,8 +33,7 @@ impl BoundListeners {
         let operators = offerd_http::connections(&settings.limits, shares.admin);
         let mut bind = |listener, address, connections| {
             let given = sockets.take(listener);
-            let bound =
-                offerd_http::bind(listener, address, given, shown.of(listener), settings, connections);
+            let bound = offerd_http::bind(listener, address, given, tls.of(listener), settings, connections);
             bound.map_err(|fault| match RunFile::read(&settings.store.path) {
                 Ok(Some(running)) => format!("{fault}; the daemon of this store runs at {}", running.api),
                 _ => fault,
@@ -44,14 +43,14 @@ impl BoundListeners {
             api: bind("api", settings.api.listen, &public)?,
             integrations: bind("integrations", settings.integrations.listen, &public)?,
             admin: bind("admin", settings.admin.listen, &operators)?,
-            shown,
+            tls,
         })
     }
 }
 
 /// Opens the store, and stores the book's templates in it. The guard watches it from here on.
-pub(super) async fn open(settings: &Settings, book: &Book, guard: &WatchdogHandle) -> Result<Records, Fatal> {
-    let (place, found) = (settings.store.place(), Store::exists(&settings.store.path));
+pub(super) async fn open(settings: &Settings, book: &Book, guard: &GuardHandle) -> Result<Records, Fatal> {
+    let (place, found) = (settings.store.location(), Store::exists(&settings.store.path));
     let options = StoreOptions { lock_wait: LOCK_WAIT, ..StoreOptions::from(&settings.store) };
     let store = Store::open(options).map_err(|error| {
         unstarted(settings, &format!("cannot open {place}: {error}"), "run `offerd doctor` to find the cause")
@@ -60,10 +59,10 @@ pub(super) async fn open(settings: &Settings, book: &Book, guard: &WatchdogHandl
         info!("made a new store at {place}");
     }
     guard.heed(store.lost());
-    store.stand(NodeStatus::of(settings).text());
+    store.become_candidate(NodeStatus::of(settings).text());
     nodes::remark(settings).iter().for_each(|remark| warn!("{remark}"));
     let records = Records::of(store);
-    records.templates.keep(book).await.map_err(|error| {
+    records.templates.store(book).await.map_err(|error| {
         unstarted(settings, &format!("could not store the partner templates: {error}"), "see the log")
     })?;
     info!(partners = book.partners().len(), offers = book.offers(), "partners loaded");

@@ -11,7 +11,7 @@ use super::catalog::CatalogOffer;
 use super::declared::{AdaptiveTimeout, Simulate};
 use super::eligibility::EligibilityRule;
 use super::facts::Facts;
-use super::http::HttpSource;
+use super::http::HttpPartner;
 use super::identity::PartnerIdentity;
 use super::limits::{Exclusive, Limits};
 use super::template::Template;
@@ -47,13 +47,13 @@ pub struct Seat {
     /// How it imitates a remote partner.
     pub simulate: Option<Simulate>,
     /// How it is asked over HTTP; `None` when the catalog answers.
-    pub http: Option<HttpSource>,
+    pub http: Option<HttpPartner>,
     /// Its catalog.
     pub offers: Vec<CatalogOffer>,
     /// The part of the seat that rate tables store.
-    pub known_as: Arc<SeatTemplate>,
-    /// `known_as` in its stored form.
-    pub text: Template,
+    pub recorded: Arc<RecordedSeat>,
+    /// `recorded` in its stored form.
+    pub recorded_text: Template,
 }
 
 impl Seat {
@@ -130,7 +130,7 @@ pub fn displaced(seats: &[&Seat], would_be_asked: impl Fn(usize) -> bool) -> Vec
 /// What a rate table stores about a seat, so that it stays readable whatever happens to the partner file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SeatTemplate {
+pub struct RecordedSeat {
     /// Key of the partner.
     pub key: String,
     /// Product type that it was asked about.
@@ -149,7 +149,7 @@ pub struct SeatTemplate {
     pub sub_types: Vec<ProductSubType>,
 }
 
-impl SeatTemplate {
+impl RecordedSeat {
     /// Whether this is the seat of the partner with this key for this product type.
     pub fn is_of(&self, partner: &str, product_type: ProductType) -> bool {
         self.key == partner && self.product_type == product_type

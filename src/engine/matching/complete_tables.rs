@@ -1,6 +1,7 @@
-//! A cache of complete rate tables as shown. Only an erasure ([`forget`](KeptTables::forget)) or retention
-//! ([`forget_all`](KeptTables::forget_all)) makes an entry wrong; a table read before one is not cached after
-//! it ([`Generation`]). A table may have further [renditions](RenditionKey): another edition, or compressed.
+//! A cache of complete rate tables as shown. Only an erasure ([`forget`](CompleteTables::forget)) or
+//! retention ([`forget_all`](CompleteTables::forget_all)) makes an entry wrong; a table read before one is
+//! not cached after it ([`Generation`]). A table may have further [renditions](RenditionKey): another
+//! edition, or compressed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,7 +26,7 @@ const ENTRY_BYTES: u64 = 256;
 pub type RenditionKey = (&'static str, &'static str);
 
 /// The cached tables. Their contents are not `Debug`.
-pub struct KeptTables {
+pub struct CompleteTables {
     /// `None` disables the cache.
     tables: Option<Cache<Uuid, Arc<CachedTable>, Weight>>,
     forgotten: AtomicU64,
@@ -54,7 +55,7 @@ impl Weighter<Uuid, Arc<CachedTable>> for Weight {
     }
 }
 
-impl KeptTables {
+impl CompleteTables {
     /// Caches at most this many bytes; 0 disables the cache.
     pub fn with_capacity(bytes: u64) -> Self {
         let items = usize::try_from(bytes / USUAL_BYTES).unwrap_or(usize::MAX).max(1);
@@ -88,7 +89,7 @@ impl KeptTables {
     }
 
     /// Caches a table if it is complete and nothing was removed since `since`.
-    pub fn keep(&self, since: Generation, shown: &TableSnapshot) {
+    pub fn insert(&self, since: Generation, shown: &TableSnapshot) {
         if shown.pending {
             return;
         }
@@ -161,15 +162,15 @@ mod tests {
         }
     }
 
-    fn has(kept: &KeptTables, table: u128) -> bool {
+    fn has(kept: &CompleteTables, table: u128) -> bool {
         kept.get(OWNER, Uuid::from_u128(table)).is_some()
     }
 
     #[test]
     fn a_complete_table_is_kept_for_who_may_see_it() {
-        let kept = KeptTables::with_capacity(1 << 20);
-        kept.keep(kept.generation(), &shown(1, 100));
-        kept.keep(kept.generation(), &TableSnapshot { pending: true, ..shown(2, 100) });
+        let kept = CompleteTables::with_capacity(1 << 20);
+        kept.insert(kept.generation(), &shown(1, 100));
+        kept.insert(kept.generation(), &TableSnapshot { pending: true, ..shown(2, 100) });
         let found = kept.get(OWNER, Uuid::from_u128(1)).unwrap();
         assert_eq!((found.json.len(), found.version, found.pending, found.deadline), (100, 3, false, 5));
         assert!(!has(&kept, 2), "a pending table changes");
@@ -180,18 +181,18 @@ mod tests {
 
     #[test]
     fn who_has_read_before_something_was_forgotten_keeps_nothing_after_it() {
-        let kept = KeptTables::with_capacity(1 << 20);
+        let kept = CompleteTables::with_capacity(1 << 20);
         let table = Uuid::from_u128(1);
         let before = kept.generation();
-        kept.keep(before, &shown(1, 100));
+        kept.insert(before, &shown(1, 100));
         kept.forget(&[table]);
         assert!(!has(&kept, 1));
-        kept.keep(before, &shown(1, 100));
+        kept.insert(before, &shown(1, 100));
         assert!(!has(&kept, 1));
 
         let after = kept.generation();
-        kept.keep(after, &shown(1, 100));
-        kept.keep(after, &shown(2, 100));
+        kept.insert(after, &shown(1, 100));
+        kept.insert(after, &shown(2, 100));
         kept.forget_all();
         kept.add(after, table, GZIP, &Bytes::from_static(b"x"));
         assert!(!has(&kept, 1) && !has(&kept, 2));
@@ -200,11 +201,11 @@ mod tests {
 
     #[test]
     fn a_rendition_goes_with_its_table() {
-        let kept = KeptTables::with_capacity(1 << 20);
+        let kept = CompleteTables::with_capacity(1 << 20);
         let table = Uuid::from_u128(1);
         kept.add(kept.generation(), table, GZIP, &Bytes::from_static(b"x"));
         assert_eq!(kept.rendition(table, GZIP), None, "there is nothing to put it beside");
-        kept.keep(kept.generation(), &shown(1, 100));
+        kept.insert(kept.generation(), &shown(1, 100));
         kept.add(kept.generation(), table, GZIP, &Bytes::from_static(b"x"));
         assert_eq!(kept.rendition(table, GZIP).as_deref(), Some(&b"x"[..]));
         assert_eq!(kept.rendition(table, ("-v1", "gzip")), None);
@@ -215,19 +216,19 @@ mod tests {
     #[test]
     fn no_more_is_kept_than_there_is_room_for() {
         let room = 100_000;
-        let kept = KeptTables::with_capacity(room);
+        let kept = CompleteTables::with_capacity(room);
         let tables = kept.tables.as_ref().unwrap();
         for table in 0..1000 {
-            kept.keep(kept.generation(), &shown(table, 3000));
+            kept.insert(kept.generation(), &shown(table, 3000));
             kept.add(kept.generation(), Uuid::from_u128(table), GZIP, &Bytes::from_static(&[0; 500]));
             assert!(tables.weight() <= room, "{}", tables.weight());
         }
         assert!(tables.weight() > room / 2, "there is use in it: {}", tables.weight());
-        kept.keep(kept.generation(), &shown(5000, 200_000));
+        kept.insert(kept.generation(), &shown(5000, 200_000));
         assert!(!has(&kept, 5000) && tables.weight() <= room);
 
-        let none = KeptTables::with_capacity(0);
-        none.keep(none.generation(), &shown(1, 10));
+        let none = CompleteTables::with_capacity(0);
+        none.insert(none.generation(), &shown(1, 10));
         assert!(!has(&none, 1));
     }
 }

@@ -9,13 +9,13 @@ use super::limit::Limit;
 use super::queue::{AdmissionQueue, Waiter};
 
 #[derive(Debug)]
-pub(super) struct Shedder<T> {
+pub(super) struct AdmissionState<T> {
     limit: Limit,
     pub(super) in_flight: usize,
     queue: AdmissionQueue<T>,
 }
 
-impl<T> Shedder<T> {
+impl<T> AdmissionState<T> {
     pub(super) fn new(rules: ShedderRules) -> Self {
         let limit = Limit::new(rules.queueing_target, rules.most);
         Self { limit, in_flight: 0, queue: AdmissionQueue::new(rules.queue, rules.queue_wait) }

@@ -2,19 +2,14 @@
 //! renamed onto a mount point, so there the store is built inside it and its files are moved, the keys last:
 //! a store without keys cannot be opened.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::changes::by_volume;
 use super::check::{self, CheckReport};
-use super::manifest::{Manifest, VolumeRow};
 use super::open::OpenedFiles;
 use super::sealing::key_file::KEY_FILES;
-use super::volumes::files::VolumeFiles;
-use crate::{Number, RecordChange, StoreError, VolumeStart, disk, io_error, owner};
+use crate::{StoreError, disk, io_error, owner};
 
 /// Endings for a restore or an import, for a backup that a salvage reads, and for the restore of that backup.
 const ENDINGS: [&str; 3] = [".part", ".backup", ".backup.part"];
@@ -161,41 +156,5 @@ impl Drop for StagingDirectory {
     fn drop(&mut self) {
         // Fails harmlessly once it was moved.
         let _ = fs::remove_dir_all(&self.path);
-    }
-}
-
-pub(super) struct NewFiles {
-    store: PathBuf,
-    files: BTreeMap<Number, VolumeFiles>,
-}
-
-impl NewFiles {
-    pub(super) fn of(store: &Path) -> Self {
-        Self { store: store.to_owned(), files: BTreeMap::new() }
-    }
-
-    pub(super) fn of_volume(&mut self, number: Number) -> io::Result<&VolumeFiles> {
-        Ok(match self.files.entry(number) {
-            Entry::Occupied(files) => files.into_mut(),
-            Entry::Vacant(place) => place.insert(VolumeFiles::create(&self.store, number)?),
-        })
-    }
-
-    pub(super) fn append(&mut self, changes: Vec<RecordChange>) -> io::Result<()> {
-        for (number, changes) in by_volume(changes) {
-            self.of_volume(number)?.append(&changes)?;
-        }
-        Ok(())
-    }
-
-    /// Makes the files durable, and lists those of volumes with a known beginning: the store has no others.
-    pub(super) fn list(self, begins: &BTreeMap<Number, VolumeStart>) -> io::Result<()> {
-        let mut manifest = Manifest::default();
-        for (number, files) in self.files {
-            let Some(begins) = begins.get(&number).copied() else { continue };
-            files.sync()?;
-            manifest.volumes.push(VolumeRow { number, begins, files: files.rows() });
-        }
-        manifest.write(&self.store, &disk::SyncFault::default())
     }
 }

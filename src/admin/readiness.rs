@@ -11,7 +11,7 @@ use super::master_key;
 use super::prelude::*;
 use offerd_base::config::Settings;
 use offerd_base::telemetry::metrics::{MASTER_KEY_DIFFERS, NOT_READY, READY};
-use offerd_store::{ClockStanding, StoreHealth};
+use offerd_store::{ClockStatus, StoreHealth};
 
 /// The causes for which the daemon is not ready, as metrics and alerts name them.
 const CAUSES: [&str; 6] =
@@ -39,9 +39,9 @@ impl ReadinessState {
         self.ready.store(ready, Ordering::Release);
     }
 
-    /// A known problem while leads are accepted.
-    pub fn remark(&self) -> Option<String> {
-        clock_remark(self.store.clock_standing())
+    /// What is wrong with the system clock, while leads are accepted.
+    pub fn clock_remark(&self) -> Option<String> {
+        clock_remark(self.store.clock_status())
     }
 
     /// Why the next start fails, if the settings give another master key than the one of the store.
@@ -125,15 +125,15 @@ impl ReadinessState {
     }
 }
 
-pub(super) fn clock_remark(standing: ClockStanding) -> Option<String> {
+pub(super) fn clock_remark(status: ClockStatus) -> Option<String> {
     let written = |off: Duration| humantime::format_duration(Duration::from_secs(off.as_secs()));
-    match standing {
-        ClockStanding::Followed => None,
-        ClockStanding::Ahead(off) => {
+    match status {
+        ClockStatus::Followed => None,
+        ClockStatus::Ahead(off) => {
             Some(format!("System clock is off by {} (ahead); using offerd's own clock", written(off)))
         }
-        ClockStanding::Behind(off) => Some(format!("System clock jumped back {}", written(off))),
-        ClockStanding::Unset => Some("System clock is not set; leads arrive with a wrong time".to_owned()),
+        ClockStatus::Behind(off) => Some(format!("System clock jumped back {}", written(off))),
+        ClockStatus::Unset => Some("System clock is not set; leads arrive with a wrong time".to_owned()),
     }
 }
 
@@ -158,10 +158,10 @@ mod tests {
         let settings = Settings::inspect(Some(&path("offerd.toml"))).0.unwrap();
         let store = Store::open(StoreOptions::from(&settings.store)).unwrap();
         let in_force = watch::channel(Arc::new(settings)).1;
-        let health = ReadinessState::new(store.clone(), in_force, Some(path("offerd.toml")));
+        let readiness = ReadinessState::new(store.clone(), in_force, Some(path("offerd.toml")));
         let fault = || {
-            health.look_at_key();
-            health.key_fault()
+            readiness.look_at_key();
+            readiness.key_fault()
         };
         assert_eq!(fault(), None);
         store.exchange_master_key(MasterKey::read(&path("new.key")).unwrap()).unwrap();

@@ -27,15 +27,15 @@ mod tests {
 
     #[test]
     fn a_path_is_found_at_the_other_listeners_only() {
-        let elsewhere = WrongListenerHint::new([
+        let hint = WrongListenerHint::new([
             ("api", BTreeSet::from(["/", "/leads/{uuid}"])),
             ("admin", BTreeSet::from(["/", "/metrics"])),
         ]);
-        assert_eq!(elsewhere.find("admin", "/leads/7"), Some(("api", "/leads/{uuid}")));
-        assert_eq!(elsewhere.find("api", "/metrics"), Some(("admin", "/metrics")));
-        assert_eq!(elsewhere.find("integrations", "/"), Some(("api", "/")));
+        assert_eq!(hint.find("admin", "/leads/7"), Some(("api", "/leads/{uuid}")));
+        assert_eq!(hint.find("api", "/metrics"), Some(("admin", "/metrics")));
+        assert_eq!(hint.find("integrations", "/"), Some(("api", "/")));
         for (here, path) in [("api", "/leads/7"), ("admin", "/nowhere"), ("api", "/metrics/%ff")] {
-            assert_eq!(elsewhere.find(here, path), None, "{here} {path}");
+            assert_eq!(hint.find(here, path), None, "{here} {path}");
         }
     }
 }

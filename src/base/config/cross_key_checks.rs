@@ -14,7 +14,7 @@ use crate::declaration::{HumanDuration, outside};
 pub(super) struct CrossKeyChecks<'a> {
     defaults: BTreeSet<&'a str>,
     faulty: BTreeSet<String>,
-    places: Arc<KeySources>,
+    sources: Arc<KeySources>,
     /// Keys that are as they are by default, each with the key to blame.
     blamed: HashMap<String, String>,
     found: Vec<(String, String)>,
@@ -25,7 +25,7 @@ impl CrossKeyChecks<'_> {
     pub(super) fn want(&mut self, holds: bool, keys: &[&str], message: impl FnOnce() -> String) {
         if !holds && !keys.iter().any(|key| self.faulty.contains(*key)) {
             self.found.push((keys[0].to_owned(), message()));
-            let is_set = |key: &&&str| self.places.source_of(key) != "default";
+            let is_set = |key: &&&str| self.sources.source_of(key) != "default";
             if let (false, Some(other)) = (is_set(&&keys[0]), keys.iter().find(is_set)) {
                 self.blamed.insert(keys[0].to_owned(), (*other).to_owned());
             }
@@ -70,9 +70,9 @@ impl Settings {
         let defaults =
             self.origin.described.iter().filter(is_default).map(|(key, ..)| key.as_str()).collect();
         let faulty = found.iter().map(|(key, _)| key.clone()).collect();
-        let places = Arc::clone(&self.origin.places);
+        let sources = Arc::clone(&self.origin.sources);
         let mut rules =
-            CrossKeyChecks { defaults, faulty, places, blamed: HashMap::new(), found: Vec::new() };
+            CrossKeyChecks { defaults, faulty, sources, blamed: HashMap::new(), found: Vec::new() };
         self.listeners(&mut rules);
         for (key, tls) in [
             ("api.tls", &self.api.tls),
@@ -89,7 +89,7 @@ impl Settings {
         self.alerts.fit(&mut rules);
         found.append(&mut rules.found);
         let CrossKeyChecks { blamed, .. } = rules;
-        Arc::make_mut(&mut self.origin.places).blamed = blamed;
+        Arc::make_mut(&mut self.origin.sources).blamed = blamed;
         self
     }
 

@@ -151,11 +151,12 @@ impl engine::GroupWriter for FilesWriter {
     /// Compacts the oldest file of the base, a part at a time, if most of it is dead records.
     fn compact_some(&mut self) -> Result<(), WriteFault> {
         let Some(file) = self.records.volumes().base_file_to_compact() else { return Ok(()) };
-        let (number, from) = match self.compaction {
-            (number, None) if number == file.number => return Ok(()),
-            (number, Some(at)) if number == file.number => (number, at),
-            _ => (file.number, HEADING),
+        let number = file.number;
+        let from = match self.compaction {
+            (compacted, at) if compacted == number => at,
+            _ => Some(HEADING),
         };
+        let Some(from) = from else { return Ok(()) };
         self.stalls.step(WriterStep::Read);
         let mut walk = file.walk(from);
         let mut live = Vec::new();

@@ -152,6 +152,46 @@ fn a_volume_that_is_worked_on_no_more_is_closed_and_opened_when_it_is_asked_for(
 }
 
 #[test]
+fn a_volume_that_is_too_large_at_a_start_is_followed_by_the_next() {
+    let directory = directory();
+    let mut hourly = Hourly::of(&directory);
+    hourly.options.volume_bytes = 64 * 1024;
+    let volumes_after = |leads: std::ops::Range<u32>| {
+        let store = hourly.open();
+        leads.for_each(|nth| drop(submit(&store, &hourly, nth)));
+        crate::volume_number::volumes_in(directory.path()).unwrap().len()
+    };
+    let leads_of_nine_kilobytes = [volumes_after(0..1), volumes_after(1..9), volumes_after(9..10)];
+    assert_eq!(leads_of_nine_kilobytes, [1, 1, 2]);
+}
+
+/// Files of 1 MiB, each with live records among dead ones.
+#[test]
+fn the_base_is_compacted_a_part_at_a_time_and_keeps_every_live_record() {
+    let directory = directory();
+    let mut options = StoreOptions::new(directory.path());
+    options.volume_bytes = crate::volumes::BASE_FILE_SHARE << 20;
+    let store = Store::open_inline_with(&options).unwrap();
+    for nth in 0..60_u8 {
+        let commit = Commit::new().put(Tree::Templates, "dead", vec![nth; 100_000]);
+        // A group is not followed by a step, as a commit is.
+        assert_eq!(store.commit_group(&[commit.put(Tree::Templates, [nth], vec![nth; 1_000])]), [Ok(())]);
+    }
+    let steps_until_gone = |file: &str| {
+        let CommitQueue::Inline(writer) = &store.shared.queue else { panic!("not an inline store") };
+        let file = directory.path().join("base").join(file);
+        let step = |_: &usize| writer.lock().as_mut().expect("open").compact_some();
+        (1..=20).inspect(step).find(|_| !file.exists())
+    };
+    let steps = ["00000001.records", "00000002.records"].map(|file| steps_until_gone(file).unwrap_or(0));
+    assert!(steps.iter().all(|steps| (4..=6).contains(steps)), "256 KiB a step: {steps:?}");
+    for nth in 0..60_u8 {
+        assert_eq!(store.payload(Tree::Templates, [nth]), Some(vec![nth; 1_000]));
+    }
+    assert!(store.check().unwrap().is_sound());
+}
+
+#[test]
 fn a_volume_that_cannot_be_synced_stays_as_it_is_and_nothing_of_it_is_lost() {
     let directory = directory();
     let hourly = Hourly::of(&directory);

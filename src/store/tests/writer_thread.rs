@@ -56,6 +56,7 @@ async fn commits_are_answered_when_they_are_written() {
     assert_eq!(store.payload(TREE, "lead"), Some(b"a lead".to_vec()));
     let refused = store.commit(Commit::new().absent(TREE, "lead")).await;
     assert_eq!(refused, Err(CommitError::Guard { index: 0, found: b"a lead".to_vec() }));
+    assert!(store.disk_wait() > Duration::ZERO);
 }
 
 #[tokio::test]

@@ -59,7 +59,7 @@ const OLD_CACHE_SHARE: u64 = 256;
 const YOUNG: usize = 2;
 
 /// Divisor of the volume size for the size at which a file of the base is full.
-const BASE_FILE_SHARE: u64 = 16;
+pub(super) const BASE_FILE_SHARE: u64 = 16;
 
 pub(super) struct Volumes {
     pub(super) options: StoreOptions,

@@ -158,7 +158,9 @@ fn a_volume_that_is_too_large_at_a_start_is_followed_by_the_next() {
     hourly.options.volume_bytes = 64 * 1024;
     let volumes_after = |leads: std::ops::Range<u32>| {
         let store = hourly.open();
-        leads.for_each(|nth| drop(submit(&store, &hourly, nth)));
+        for nth in leads {
+            submit(&store, &hourly, nth);
+        }
         crate::volume_number::volumes_in(directory.path()).unwrap().len()
     };
     let leads_of_nine_kilobytes = [volumes_after(0..1), volumes_after(1..9), volumes_after(9..10)];

@@ -96,7 +96,7 @@
 //! - A limit of the daemon: also its metric (`base/telemetry/metrics.rs`), its panel (`config/grafana`) and
 //!   its answer (`web/failure.rs`, `handbook/errors.md`).
 //! - A limit of a partner: `partners/limits/declared.rs`, `engine/rate_table/reason.rs`, its name in the
-//!   help of metrics (`base/telemetry`); `engine/matching/limiter/{meter,standing}.rs` enforce and show it.
+//!   help of metrics (`base/telemetry`); `engine/matching/limiter/{meter,seat_status}.rs` enforce and show it.
 //! - A column of a report: `insight/reports/figures.rs`, `cli/help.txt`; of a new measure also `measure.rs`.
 //! - A kind of alert: `outbound/alerts/rule.rs`, `handbook/metrics.md`; its test writes `alerts.yml`.
 //! - An outcome of an ask: [`rate_table::outcome`], [`rate_table::reason`], `handbook/errors.md`.

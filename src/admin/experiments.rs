@@ -26,7 +26,7 @@ const FIRST_DAY: &str = "2000-01-01";
 
 record! { plain
     /// State of a rule.
-    RuleStanding {
+    RuleStatus {
         /// Its name.
         rule: String,
         /// Whether it draws leads.
@@ -58,7 +58,7 @@ record! { plain
     }
 }
 
-impl RuleStanding {
+impl RuleStatus {
     /// A rule without a time limit, for leads of all companies.
     fn new(rule: &str, state: RuleState, variants: Vec<VariantStanding>) -> Self {
         let (companies, tags) = (Vec::new(), BTreeMap::new());
@@ -86,7 +86,7 @@ impl RuleStanding {
 }
 
 pub(super) async fn list(context: Context) -> Result<Reply> {
-    Reply::json(&standings(&context.app).await?)
+    Reply::json(&statuses(&context.app).await?)
 }
 
 /// Compares the variants of a rule, as JSON, or as CSV by `Accept` or `format=csv`.
@@ -110,10 +110,10 @@ pub(super) fn is_test(leads: Option<&str>) -> Result<bool> {
     }
 }
 
-pub(super) async fn standings(app: &Arc<AdminState>) -> Result<Vec<RuleStanding>> {
+pub(super) async fn statuses(app: &Arc<AdminState>) -> Result<Vec<RuleStatus>> {
     let leads = [count_leads(app, "live").await?, count_leads(app, "test").await?];
     let configuration = app.engine.configuration();
-    let declared = configuration.experiments.all().iter().map(|rule| standing(rule, &leads));
+    let declared = configuration.experiments.all().iter().map(|rule| status(rule, &leads));
     let labels = leads.iter().flat_map(BTreeMap::keys).filter_map(|label| label.split_once('/'));
     let mut removed: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (rule, variant) in labels.filter(|(rule, _)| configuration.experiments.named(rule).is_none()) {
@@ -121,26 +121,26 @@ pub(super) async fn standings(app: &Arc<AdminState>) -> Result<Vec<RuleStanding>
     }
     let removed = removed.into_iter().map(|(rule, names)| {
         let variants = names.into_iter().map(|name| variant(rule, name, None, String::new(), &leads));
-        RuleStanding::new(rule, RuleState::Removed, variants.collect())
+        RuleStatus::new(rule, RuleState::Removed, variants.collect())
     });
     Ok(declared.chain(removed).collect())
 }
 
 type VariantCounts = [BTreeMap<String, i64>; 2];
 
-fn standing(rule: &ExperimentRule, leads: &VariantCounts) -> RuleStanding {
+fn status(rule: &ExperimentRule, leads: &VariantCounts) -> RuleStatus {
     let about = |name: &str| {
         let changes = rule.changes(name).unwrap_or_default().to_vec();
         Treatment { rule: rule.name.clone(), variant: name.to_owned(), changes }.about()
     };
     let variants = rule.shares();
     let variants = variants.map(|(name, share)| variant(&rule.name, name, Some(share), about(name), leads));
-    RuleStanding {
+    RuleStatus {
         starts: rule.starts,
         ends: rule.ends,
         companies: rule.companies.values().cloned().collect(),
         tags: rule.tags.clone(),
-        ..RuleStanding::new(&rule.name, rule.state(Utc::now()), variants.collect())
+        ..RuleStatus::new(&rule.name, rule.state(Utc::now()), variants.collect())
     }
 }
 
@@ -168,7 +168,7 @@ pub(super) async fn evaluate(app: &Arc<AdminState>, rule: &str, test: bool) -> R
         counter!(EXPERIMENT_COMPARISONS, "result" => "busy").increment(1);
         return Err(unavailable("Another comparison or replay is running; try again"));
     };
-    let known = standings(app).await?.into_iter().find(|standing| standing.rule == rule);
+    let known = statuses(app).await?.into_iter().find(|status| status.rule == rule);
     let Some(known) = known else { return Err(Failure::unknown("There is no experiment with this name")) };
     let since = known.starts.map_or(0, |starts| starts.timestamp_millis() - SLACK_MS);
     let most = app.settings().experiments.compared_leads;

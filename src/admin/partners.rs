@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use super::prelude::*;
 use super::reasons::reason_given;
-use offerd_engine::matching::limiter::{SeatStanding, State};
+use offerd_engine::matching::limiter::{SeatStatus, State};
 use offerd_engine::matching::pausing::{self, Pausable};
 use offerd_insight::hindsight::timing::timings;
 use offerd_model::ProductType;
@@ -15,15 +15,15 @@ use offerd_web::query;
 /// Lists seats worst first, then those not asked because of their breaker or a missing suppression list;
 /// otherwise in file order.
 pub(super) async fn list(context: Context) -> Result<Reply> {
-    let mut standings = context.app.engine.standings();
-    standings.sort_by_key(|standing| Reverse(trouble(standing)));
-    Reply::json(&standings)
+    let mut statuses = context.app.engine.statuses();
+    statuses.sort_by_key(|status| Reverse(trouble(status)));
+    Reply::json(&statuses)
 }
 
 /// How bad a seat's health is, and whether it is not asked.
-fn trouble(standing: &SeatStanding) -> (u8, bool) {
-    let is_not_asked = matches!(standing.state, State::ListMissing | State::BreakerOpen);
-    (standing.health.health.badness(), is_not_asked)
+fn trouble(status: &SeatStatus) -> (u8, bool) {
+    let is_not_asked = matches!(status.state, State::ListMissing | State::BreakerOpen);
+    (status.health.health.badness(), is_not_asked)
 }
 
 /// Reads on a blocking thread, since there may be many tables.
@@ -65,7 +65,7 @@ pub(super) async fn pause_seats(
     in_book(app, what)?;
     let (partner, product_type) = named(what);
     let note =
-        note!("partner.pause", partner, product_type, "partner paused").about(told(what)).because(reason);
+        note!("partner.pause", partner, product_type, "partner paused").about(label(what)).because(reason);
     let begun = Pause::now(&what.partner, what.product_type, &actor.who, reason);
     let pause =
         pausing::pause(&app.engine, begun, async |commit| app.commit(actor, note, commit).await).await;
@@ -75,7 +75,7 @@ pub(super) async fn pause_seats(
 /// Ends a pause, even if the partner is no longer in the book.
 pub(super) async fn unpause(app: &AdminState, what: &Pausable, actor: &AuditActor) -> Result<ResumeResult> {
     let (partner, product_type) = named(what);
-    let note = note!("partner.resume", partner, product_type, "partner resumed").about(told(what));
+    let note = note!("partner.resume", partner, product_type, "partner resumed").about(label(what));
     let done = pausing::resume(&app.engine, what, async |commit| app.commit(actor, note, commit).await).await;
     done.map_err(|failure| unwritten("the end of the pause", &failure))
 }
@@ -88,7 +88,7 @@ pub(super) async fn reprobe(app: &AdminState, what: &Pausable, by: &AuditActor) 
     if !probed.is_empty() {
         let (partner, product_type) = named(what);
         let note = note!("partner.probe", partner, product_type, "breaker of a partner probed");
-        app.note(by, note.about(told(what))).await?;
+        app.note(by, note.about(label(what))).await?;
     }
     Ok(probed)
 }
@@ -98,7 +98,7 @@ fn in_book(app: &AdminState, what: &Pausable) -> Result<()> {
     fault.map_or(Ok(()), |(attribute, fault)| Err(Failure::bad_attribute(attribute, fault)))
 }
 
-fn told(what: &Pausable) -> String {
+fn label(what: &Pausable) -> String {
     let (partner, product_type) = named(what);
     product_type.map_or_else(|| partner.to_owned(), |product_type| format!("{partner} {product_type}"))
 }
@@ -115,14 +115,14 @@ mod tests {
 
     #[test]
     fn those_that_are_not_asked_follow_the_unwell() {
-        let standing = |state: &str, health: &str| -> SeatStanding {
+        let status = |state: &str, health: &str| -> SeatStatus {
             let told = json!({ "partner": "p", "productType": "loan", "state": state, "askedThisMinute": 0,
                 "askedToday": 0, "owedToday": 0.0, "health": { "health": health } });
             serde_json::from_value(told).unwrap()
         };
-        let failing = trouble(&standing("active", "failing"));
+        let failing = trouble(&status("active", "failing"));
         let [open, missing, active] =
-            ["breakerOpen", "listMissing", "active"].map(|state| trouble(&standing(state, "unknown")));
+            ["breakerOpen", "listMissing", "active"].map(|state| trouble(&status(state, "unknown")));
         assert!(failing > open && open == missing && open > active);
     }
 }

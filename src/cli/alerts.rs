@@ -27,8 +27,8 @@ pub enum AlertsCommand {
 pub async fn run(admin: &AdminClient, command: AlertsCommand) -> Result<(), CommandError> {
     match command {
         AlertsCommand::List { json } => {
-            let standing: AlertsStatus = admin.ask(Method::GET, "/alerts").await?;
-            page::show(&standing, json, || show(&standing))?;
+            let status: AlertsStatus = admin.ask(Method::GET, "/alerts").await?;
+            page::show(&status, json, || show(&status))?;
         }
         AlertsCommand::Test { receiver, json } => {
             let test = AlertTest { receiver };
@@ -37,7 +37,7 @@ pub async fn run(admin: &AdminClient, command: AlertsCommand) -> Result<(), Comm
             if tried.is_empty() {
                 return Err(NOBODY.into());
             }
-            page::show(&tried, json, || tried.iter().map(told).for_each(page::print))?;
+            page::show(&tried, json, || tried.iter().map(summary).for_each(page::print))?;
             CommandError::unless(tried.iter().all(|one| one.error.is_none()))?;
         }
     }
@@ -46,23 +46,23 @@ pub async fn run(admin: &AdminClient, command: AlertsCommand) -> Result<(), Comm
 
 const NOBODY: &str = "alerts have no receiver: set `alerts.webhooks` or `alerts.mail`";
 
-fn told(ReceiverTest { receiver, place, error }: &ReceiverTest) -> String {
+fn summary(ReceiverTest { receiver, place, error }: &ReceiverTest) -> String {
     match error {
         None => format!("{receiver} ({place}) accepted it"),
         Some(error) => format!("{receiver} ({place}) did not accept it: {error}"),
     }
 }
 
-fn show(standing: &AlertsStatus) {
-    standing.doubt.iter().for_each(page::print);
-    match standing.alerts.is_empty() {
-        true if standing.doubt.is_some() => {}
+fn show(status: &AlertsStatus) {
+    status.doubt.iter().for_each(page::print);
+    match status.alerts.is_empty() {
+        true if status.doubt.is_some() => {}
         true => page::print("no alert is firing, pending or recently ended"),
-        false => page::print_sheet(&alerts(&standing.alerts)),
+        false => page::print_sheet(&alerts(&status.alerts)),
     }
-    match standing.receivers.is_empty() {
+    match status.receivers.is_empty() {
         true => page::print(NOBODY),
-        false => page::print_sheet(&receivers(&standing.receivers)),
+        false => page::print_sheet(&receivers(&status.receivers)),
     }
 }
 

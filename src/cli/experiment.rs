@@ -2,7 +2,7 @@
 
 use super::page::AnswerFormat;
 use super::prelude::*;
-use offerd_admin::experiments::{RuleStanding, as_sheet};
+use offerd_admin::experiments::{RuleStatus, as_sheet};
 use offerd_engine::experiments::ExperimentRules;
 use offerd_insight::hindsight::comparison::{Comparison, Figure, LEAST_LEADS, Outcome};
 use offerd_partners::is_key;
@@ -38,7 +38,7 @@ pub async fn run(settings: &Settings, command: ExperimentCommand) -> Result<(), 
     let admin = AdminClient::find_with(settings, load).await?;
     match command {
         ExperimentCommand::List { json } => {
-            let rules: Vec<RuleStanding> = admin.ask(Method::GET, "/experiments").await?;
+            let rules: Vec<RuleStatus> = admin.ask(Method::GET, "/experiments").await?;
             page::show(&rules, json, || page::print_sheet(&list(&rules)))?;
         }
         ExperimentCommand::Compare { rule, test, format } => {
@@ -63,7 +63,7 @@ pub async fn run(settings: &Settings, command: ExperimentCommand) -> Result<(), 
     Ok(())
 }
 
-fn list(rules: &[RuleStanding]) -> Sheet {
+fn list(rules: &[RuleStatus]) -> Sheet {
     let variants = rules.iter().flat_map(|rule| {
         rule.variants.iter().zip(std::iter::once(Some(rule)).chain(std::iter::repeat(None)))
     });
@@ -73,7 +73,7 @@ fn list(rules: &[RuleStanding]) -> Sheet {
             time if time.is_empty() => rule.state.words().to_owned(),
             time => format!("{}, {time}", rule.state.words()),
         }),
-        "of" => rule.map(RuleStanding::whose),
+        "of" => rule.map(RuleStatus::whose),
         "variant" => &variant.variant,
         "percent": Figure => variant.percent.map(|percent| (percent * 100.0).round() / 100.0),
         "leads": Count => variant.leads,

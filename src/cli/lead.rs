@@ -78,7 +78,7 @@ pub async fn run(settings: &Settings, command: LeadCommand) -> Result<(), Comman
         LeadCommand::Erase { uuid, json } => {
             let admin = AdminClient::find(settings).await?;
             let erasure: Erasure = progress::during("erasing", found(&admin, Method::DELETE, uuid)).await?;
-            Ok(page::show(&erasure, json, || page::print(told(&erasure)))?)
+            Ok(page::show(&erasure, json, || page::print(summary(&erasure)))?)
         }
         LeadCommand::Export { uuid, out } => {
             let out = out.as_deref();
@@ -319,7 +319,7 @@ async fn found<T: DeserializeOwned>(admin: &AdminClient, method: Method, lead: U
     })
 }
 
-fn told(Erasure { lead_uuid, destroyed, remaining, damaged, .. }: &Erasure) -> String {
+fn summary(Erasure { lead_uuid, destroyed, remaining, damaged, .. }: &Erasure) -> String {
     let damaged = match damaged {
         true => "; its record was damaged, so only the readable parts are counted",
         false => "",

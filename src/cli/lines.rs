@@ -103,11 +103,11 @@ impl RowWriter {
     fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
         let Some(out) = &mut self.out else { return Ok(()) };
         let written = out.write_all(bytes);
-        self.told(written)
+        self.unless_closed(written)
     }
 
     /// A closed pipe is not a failure.
-    fn told(&mut self, written: io::Result<()>) -> Result<(), String> {
+    fn unless_closed(&mut self, written: io::Result<()>) -> Result<(), String> {
         match written {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => self.out = None,
             written => written.map_err(|error| format!("the lines cannot be written: {error}"))?,
@@ -128,7 +128,7 @@ impl RowWriter {
             tell!("there are more than {ROWS} lines; `--format csv` writes them all");
         }
         if let Some(mut out) = self.out.take() {
-            self.told(out.flush())?;
+            self.unless_closed(out.flush())?;
         }
         if let Some((making, made, file)) = self.made {
             making.finish(&made).map_err(|error| cannot_make(&file, &error))?;

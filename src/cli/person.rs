@@ -121,7 +121,7 @@ pub async fn run(settings: &Settings, command: PersonCommand) -> Result<(), Comm
         PersonCommand::Export { whose, out } => export(admin, &whose.order()?, out.as_deref()).await,
         PersonCommand::Erase { whose, suppress, json } => {
             let receipt = erased(admin, &PersonOrder { suppress, ..whose.order()? }).await?;
-            Ok(page::show(&receipt, json, || page::print(told(&receipt)))?)
+            Ok(page::show(&receipt, json, || page::print(summary(&receipt)))?)
         }
         PersonCommand::Suppress { who, why } => {
             let _: OptOutChange = admin.post("/persons/suppress", &who.order(why)?).await?;
@@ -256,7 +256,7 @@ fn sheet(found: &[FoundLead], tokens: &[ListedToken]) -> Sheet {
     })
 }
 
-fn told(receipt: &Receipt) -> String {
+fn summary(receipt: &Receipt) -> String {
     let Receipt { receipt_uuid, erased_at, by, reason, daemon, companies, opted_out, leads, .. } = receipt;
     let why = reason.as_deref().map_or_else(String::new, |reason| format!(", because: {reason}"));
     let done = format!("receipt {receipt_uuid}, {erased_at}, by {by} on {daemon}{why}");

@@ -50,8 +50,8 @@ pub async fn run(settings: &Settings, command: PostbacksCommand) -> Result<(), C
     let admin = AdminClient::find_with(settings, load).await?;
     match command {
         PostbacksCommand::List { json } => {
-            let standings: Vec<SubscriptionStatus> = admin.ask(Method::GET, "/postbacks").await?;
-            page::show(&standings, json, || page::print_sheet(&subscriptions(&standings)))?;
+            let statuses: Vec<SubscriptionStatus> = admin.ask(Method::GET, "/postbacks").await?;
+            page::show(&statuses, json, || page::print_sheet(&subscriptions(&statuses)))?;
         }
         PostbacksCommand::Dead { name, json } => {
             let path = path(&admin, &name, "dead").await?;
@@ -78,15 +78,15 @@ pub async fn run(settings: &Settings, command: PostbacksCommand) -> Result<(), C
 
 /// The path of a subscription's resource. Fails when the subscription does not exist.
 async fn path(admin: &AdminClient, name: &str, what: &str) -> Result<String, String> {
-    let standings: Vec<SubscriptionStatus> = admin.ask(Method::GET, "/postbacks").await?;
-    match standings.iter().any(|one| one.name == name) {
+    let statuses: Vec<SubscriptionStatus> = admin.ask(Method::GET, "/postbacks").await?;
+    match statuses.iter().any(|one| one.name == name) {
         true => Ok(format!("/postbacks/{name}/{what}")),
         false => Err(format!("there is no subscription `{name}`; `offerd postbacks list` lists them")),
     }
 }
 
-fn subscriptions(standings: &[SubscriptionStatus]) -> Sheet {
-    sheet!(standings, one => {
+fn subscriptions(statuses: &[SubscriptionStatus]) -> Sheet {
+    sheet!(statuses, one => {
         let state = match (one.paused, one.test) {
             (true, _) => ", paused",
             (false, true) => ", tests",

@@ -91,8 +91,8 @@ fn summary(report: &ReplayReport) -> String {
         format!(
             "{rate_tables} rate tables: {won} offers won, {lost} lost, {kept} kept, of which {changed} changed"
         ),
-        format!("leads that had no offer and would have one: {}", told(gain_all)),
-        format!("leads that had an offer and would have none: {}", told(lose_all)),
+        format!("leads that had no offer and would have one: {}", named_leads(gain_all)),
+        format!("leads that had an offer and would have none: {}", named_leads(lose_all)),
     ];
     if skipped.pending + skipped.grown + skipped.gone > 0 {
         lines.push(format!(
@@ -109,7 +109,7 @@ fn summary(report: &ReplayReport) -> String {
     lines.join("\n")
 }
 
-fn told(named: &Named) -> String {
+fn named_leads(named: &Named) -> String {
     let leads = named.leads.iter().take(3).map(ToString::to_string).collect::<Vec<_>>().join(", ");
     match named.count {
         0 => "0".to_owned(),

@@ -57,13 +57,13 @@ pub async fn run(settings: &Settings, arguments: &TranscriptArguments) -> Result
 fn print(ask: &AskTranscript) {
     let AskTranscript { partner, product_type, written_at, calls, left_out } = ask;
     page::print(format!("{partner}, {product_type}, written {written_at}"));
-    calls.iter().for_each(|call| page::print(told(call)));
+    calls.iter().for_each(|call| page::print(summary(call)));
     if *left_out > 0 {
         page::print(format!("  {left_out} more calls are not kept\n"));
     }
 }
 
-fn told(call: &ShownCall) -> String {
+fn summary(call: &ShownCall) -> String {
     let by = match call.by {
         CallInitiator::Offerd => "",
         CallInitiator::Partner => ", by the partner",

@@ -66,14 +66,14 @@ pub(super) struct GuardHandle {
 impl GuardHandle {
     /// Starts the guard thread. To end, the process has `ending` plus the time to close the store.
     pub(super) fn start(ending: Duration) -> io::Result<Self> {
-        let (heard, told) = UnixStream::pair()?;
-        heard.set_read_timeout(Some(LOOK))?;
+        let (signals, sender) = UnixStream::pair()?;
+        signals.set_read_timeout(Some(LOOK))?;
         for signal in [SIGTERM, SIGINT] {
-            pipe::register(signal, told.try_clone()?)?;
+            pipe::register(signal, sender.try_clone()?)?;
         }
         let stage = Arc::new(AtomicUsize::new(DaemonStage::Starting as usize));
         let guard = Self { stage, lost: Arc::default() };
-        let watch = GuardThread { heard, _told: told, guard: guard.clone(), bound: ending + CLOSING };
+        let watch = GuardThread { signals, _sender: sender, guard: guard.clone(), bound: ending + CLOSING };
         thread::Builder::new().name("guard".to_owned()).spawn(move || watch.run())?;
         Ok(guard)
     }
@@ -89,31 +89,31 @@ impl GuardHandle {
 }
 
 struct GuardThread {
-    heard: UnixStream,
-    _told: UnixStream,
+    signals: UnixStream,
+    _sender: UnixStream,
     guard: GuardHandle,
     bound: Duration,
 }
 
 impl GuardThread {
     fn run(mut self) {
-        let mut told = false;
-        while !told && !self.is_lost() {
-            told = self.signalled();
+        let mut is_ending = false;
+        while !is_ending && !self.is_lost() {
+            is_ending = self.signalled();
         }
         let mut ends = Instant::now() + self.bound;
         while Instant::now() < ends {
             if self.signalled() {
                 // A second signal ends the process at once.
-                ends = if told { ends.min(Instant::now() + AT_ONCE) } else { ends };
-                told = true;
+                ends = if is_ending { ends.min(Instant::now() + AT_ONCE) } else { ends };
+                is_ending = true;
             }
         }
         self.end();
     }
 
     fn signalled(&mut self) -> bool {
-        self.heard.read(&mut [0]).is_ok_and(|read| read > 0)
+        self.signals.read(&mut [0]).is_ok_and(|read| read > 0)
     }
 
     fn is_lost(&self) -> bool {

@@ -22,7 +22,7 @@ use offerd_base::telemetry::recorder::MetricsRecorder;
 use offerd_base::telemetry::traces::{SpanExportTask, Traces};
 use offerd_engine::matching::callbacks::Callbacks;
 use offerd_engine::matching::complete_tables::CompleteTables;
-use offerd_engine::matching::limiter::SeatStanding;
+use offerd_engine::matching::limiter::SeatStatus;
 use offerd_engine::matching::suppressions::Suppressions;
 use offerd_engine::matching::{Configuration, Matchmaker, cap_sharing, recovery, shown_posts};
 use offerd_engine::ranking::{RankingLearner, Rankings};
@@ -308,7 +308,7 @@ fn spawn_background(
         tokio::spawn(cap_sharing::run(engine())),
         tokio::spawn(cap_sharing::follow_budgets(engine())),
         tokio::spawn(following::unlock_suppressions(engine())),
-        tokio::spawn(async move { recovery::recover_for_ever(&matchmaker).await }),
+        tokio::spawn(async move { recovery::recover_continuously(&matchmaker).await }),
         tokio::spawn(retention::retain(engine(), settings.store.clone(), settings.audit)),
         tokio::spawn(async move { prefills.sweep().await }),
         spawn_blocking(move || tell_unfinished(&unfinished_in)),
@@ -368,9 +368,9 @@ fn keep_alerts(
     let board = AlertBoard::of(&store);
     let judging = Arc::clone(engine);
     let cause = move |partner: &str, product_type: &str| {
-        let mut standings = judging.standings().into_iter();
-        let is_it = |it: &SeatStanding| it.partner == partner && it.product_type.as_str() == product_type;
-        standings.find(is_it)?.health.cause
+        let mut statuses = judging.statuses().into_iter();
+        let is_it = |it: &SeatStatus| it.partner == partner && it.product_type.as_str() == product_type;
+        statuses.find(is_it)?.health.cause
     };
     let running = alerts::AlertKeeper::start(store, board.clone(), settings.clone(), measure, cause)?;
     Ok((board, running))

@@ -129,9 +129,9 @@ impl NodeStatus {
 
     /// Adds the database's clock offset and round trip.
     pub fn measured(mut self, store: &Store) -> Self {
-        if let Some(standing) = store.database_status() {
-            self.clock_ahead_ms = standing.clock_ahead_ms;
-            self.round_trip_us = u64::try_from(standing.round_trip.as_micros()).unwrap_or(u64::MAX);
+        if let Some(status) = store.database_status() {
+            self.clock_ahead_ms = status.clock_ahead_ms;
+            self.round_trip_us = u64::try_from(status.round_trip.as_micros()).unwrap_or(u64::MAX);
         }
         self
     }
@@ -281,9 +281,9 @@ pub fn remark(settings: &Settings) -> Option<String> {
 pub fn measure(store: &Store) {
     metrics::gauge!(NODES_ALIVE).set(store.known_alive() as f64);
     metrics::gauge!(NODE_IS_LEADER).set(if store.is_leader() { 1.0 } else { 0.0 });
-    if let Some(standing) = store.database_status() {
-        metrics::gauge!(DATABASE_ROUND_TRIP_SECONDS).set(standing.round_trip.as_secs_f64());
-        metrics::gauge!(DATABASE_CLOCK_AHEAD_SECONDS).set(standing.clock_ahead_ms as f64 / 1000.0);
+    if let Some(status) = store.database_status() {
+        metrics::gauge!(DATABASE_ROUND_TRIP_SECONDS).set(status.round_trip.as_secs_f64());
+        metrics::gauge!(DATABASE_CLOCK_AHEAD_SECONDS).set(status.clock_ahead_ms as f64 / 1000.0);
     }
 }
 

@@ -88,7 +88,7 @@ struct ClockState {
     doubted_us: Option<u64>,
     /// The steps ahead: the steady time of each, and the arrival time before it.
     steps: VecDeque<(u64, u64)>,
-    standing: ClockStatus,
+    status: ClockStatus,
     shown_us: i64,
 }
 
@@ -128,8 +128,8 @@ impl ArrivalClock {
         state.now_us.saturating_sub(age_us).min(before_steps)
     }
 
-    pub(super) fn standing(&self) -> ClockStatus {
-        self.read().0.standing
+    pub(super) fn status(&self) -> ClockStatus {
+        self.read().0.status
     }
 
     /// Reads the machine's clock, which may block in tests and so is not done under the lock.
@@ -187,7 +187,7 @@ impl ClockState {
         }
     }
 
-    /// Updates the metric of the offset, and logs a change of standing.
+    /// Updates the metric of the offset, and logs a change of status.
     fn tell(&mut self, wall_us: u64, limits: &ClockLimits) {
         let offset_us = wall_us.cast_signed().saturating_sub(self.now_us.cast_signed());
         if offset_us.abs_diff(self.shown_us) >= SHOWN_US || (offset_us == 0) != (self.shown_us == 0) {
@@ -195,16 +195,16 @@ impl ClockState {
             gauge!(STORE_CLOCK_OFFSET).set(offset_us as f64 / 1e6);
         }
         let off = Duration::from_micros(offset_us.unsigned_abs());
-        let standing = match offset_us {
+        let status = match offset_us {
             _ if self.doubted_us.is_some() => ClockStatus::Ahead(off),
             _ if wall_us <= FIRST_US => ClockStatus::Unset,
             behind if behind < 0 && off > limits.jump => ClockStatus::Behind(off),
             _ => ClockStatus::Followed,
         };
-        if std::mem::discriminant(&standing) != std::mem::discriminant(&self.standing) {
-            standing.log(limits);
+        if std::mem::discriminant(&status) != std::mem::discriminant(&self.status) {
+            status.log(limits);
         }
-        self.standing = standing;
+        self.status = status;
     }
 }
 

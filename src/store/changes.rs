@@ -7,11 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use super::volume_number::Number;
+use super::volume_number::VolumeNumber;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RecordChange {
-    pub(super) volume: Number,
+    pub(super) volume: VolumeNumber,
     pub(super) key: Vec<u8>,
     /// Its raw value; `None` removes the record.
     pub(super) value: Option<Vec<u8>>,
@@ -26,7 +26,7 @@ pub(super) fn lengths(key: &[u8], value: Option<&[u8]>) -> (u16, u32) {
     (key_length, value.map_or(REMOVED, length))
 }
 
-pub(super) fn push(body: &mut Vec<u8>, volume: Number, key: &[u8], value: Option<&[u8]>) {
+pub(super) fn push(body: &mut Vec<u8>, volume: VolumeNumber, key: &[u8], value: Option<&[u8]>) {
     let (key_length, value_length) = lengths(key, value);
     body.extend_from_slice(&volume.to_be_bytes());
     body.extend_from_slice(&key_length.to_be_bytes());
@@ -35,8 +35,8 @@ pub(super) fn push(body: &mut Vec<u8>, volume: Number, key: &[u8], value: Option
     body.extend_from_slice(value.unwrap_or_default());
 }
 
-pub(super) fn by_volume(changes: Vec<RecordChange>) -> BTreeMap<Number, Vec<RecordChange>> {
-    let mut by_volume: BTreeMap<Number, Vec<RecordChange>> = BTreeMap::new();
+pub(super) fn by_volume(changes: Vec<RecordChange>) -> BTreeMap<VolumeNumber, Vec<RecordChange>> {
+    let mut by_volume: BTreeMap<VolumeNumber, Vec<RecordChange>> = BTreeMap::new();
     changes.into_iter().for_each(|change| by_volume.entry(change.volume).or_default().push(change));
     by_volume
 }

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use super::engine::StorageEngine;
+use super::engine::StoreBackend;
 use super::frame::BrokenReason;
 use super::records::StoredRecords;
 use super::sealing::{LastKey, data_key};
-use crate::{BrokenRecord, DamageKind, FileDamage, Number, ReadError, ReadResult, TREES, Tree, journal};
+use crate::{
+    BrokenRecord, DamageKind, FileDamage, ReadError, ReadResult, TREES, Tree, VolumeNumber, journal,
+};
 
 /// Result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -133,7 +135,7 @@ fn check_records(
     Ok(())
 }
 
-pub(super) fn check_records_of(engine: &dyn StorageEngine) -> ReadResult<CheckReport> {
+pub(super) fn check_records_of(engine: &dyn StoreBackend) -> ReadResult<CheckReport> {
     let mut report = CheckReport::empty();
     for row in &TREES {
         let mut last = LastKey::default();
@@ -156,7 +158,7 @@ pub(super) fn check_records_of(engine: &dyn StorageEngine) -> ReadResult<CheckRe
 /// Checks each lead with a data key: only that reveals records missing from a damaged volume.
 fn check_leads(records: &StoredRecords, report: &mut CheckReport) -> ReadResult<()> {
     let is_damaged = |volume| records.volumes().damages.cost_records_of(volume);
-    let numbers: BTreeSet<Number> = records.volumes().numbers().into_iter().collect();
+    let numbers: BTreeSet<VolumeNumber> = records.volumes().numbers().into_iter().collect();
     for found in records.data_keys(&[], &[]) {
         let Some((lead, kept)) = found? else {
             report.leads_broken += 1;

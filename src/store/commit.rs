@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::broken::ReadError;
 use super::trees::Tree;
-use super::volume_number::Number;
+use super::volume_number::VolumeNumber;
 
 /// Writes that become durable together, under guards. Built by chaining, given to `Store::commit`.
 ///
@@ -60,7 +60,7 @@ pub(super) enum KeyDestruction {
     /// Those of these leads, at this time in ms; tombstones remain.
     Leads(BTreeSet<Uuid>, i64),
     /// Those of a volume, at this time in ms; tombstones remain until the next volume is dropped.
-    Volume(Number, i64),
+    Volume(VolumeNumber, i64),
     /// Those of leads older than an age.
     Before(KeyExpiry),
 }
@@ -69,7 +69,7 @@ pub(super) enum KeyDestruction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct KeyExpiry {
     /// Keys of leads that arrived before this expire, in seconds since 1970.
-    pub(super) before: Number,
+    pub(super) before: VolumeNumber,
     /// Tombstones from before this time, in ms, are dropped.
     pub(super) forgotten_ms: i64,
     /// Time of destruction, in ms.
@@ -77,8 +77,8 @@ pub(super) struct KeyExpiry {
 }
 
 impl KeyExpiry {
-    pub(super) fn at_s(self) -> Number {
-        Number::try_from(self.at_ms / 1000).unwrap_or(Number::MAX)
+    pub(super) fn at_s(self) -> VolumeNumber {
+        VolumeNumber::try_from(self.at_ms / 1000).unwrap_or(VolumeNumber::MAX)
     }
 }
 

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use super::damage::{DamageKind, FileDamage};
 use super::disk;
-use super::volume_number::Number;
+use super::volume_number::VolumeNumber;
 use offerd_base::telemetry::metrics::STORE_DAMAGE;
 
 const NAME: &str = "damage";
@@ -51,7 +51,7 @@ impl Damages {
         damages
     }
 
-    pub(super) fn note_of(&self, volume: Option<Number>, file: impl Into<String>, what: DamageKind) {
+    pub(super) fn note_of(&self, volume: Option<VolumeNumber>, file: impl Into<String>, what: DamageKind) {
         self.note(FileDamage { volume, file: file.into(), what });
     }
 
@@ -100,17 +100,17 @@ impl Damages {
         }
     }
 
-    pub(super) fn are_unreadable(&self, volume: Number) -> bool {
+    pub(super) fn are_unreadable(&self, volume: VolumeNumber) -> bool {
         let is_unreadable = |known: &FileDamage| matches!(known.what, DamageKind::Unreadable { .. });
         self.0.noted.lock().iter().any(|known| known.volume == Some(volume) && is_unreadable(known))
     }
 
-    pub(super) fn cost_records_of(&self, volume: Number) -> bool {
+    pub(super) fn cost_records_of(&self, volume: VolumeNumber) -> bool {
         self.0.noted.lock().iter().any(|known| known.volume == Some(volume) && known.costs_records())
     }
 
     /// Forgets the damage of volumes that no longer exist.
-    pub(super) fn keep_to(&self, volumes: &[Number]) {
+    pub(super) fn keep_to(&self, volumes: &[VolumeNumber]) {
         self.forget(|known| known.volume.is_some_and(|volume| !volumes.contains(&volume)));
     }
 

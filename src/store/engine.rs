@@ -11,8 +11,8 @@ use super::broken::Reported;
 use super::raw::RawValues;
 use super::sealing::{LastKey, Sealing, data_key, owner};
 use crate::{
-    BASE, BrokenReason, BrokenRecord, Commit, CommitError, CommitResult, DiskError, DiskResult, Number,
-    ReadError, ReadResult, RecordChange, TREES, Tree, unframed,
+    BASE, BrokenReason, BrokenRecord, Commit, CommitError, CommitResult, DiskError, DiskResult, ReadError,
+    ReadResult, RecordChange, TREES, Tree, VolumeNumber, unframed,
 };
 use offerd_base::telemetry::metrics::STORE_CHANGES;
 
@@ -36,7 +36,7 @@ pub(super) type DataKeys = Box<dyn Iterator<Item = DiskResult<Option<(Uuid, Vec<
 /// The owners and keys of records of a tree that is sealed by lead.
 pub type OwnedKeys = Box<dyn Iterator<Item = ReadResult<(Uuid, Vec<u8>)>> + Send>;
 
-pub(super) trait StorageEngine: RawValues + Send + Sync {
+pub(super) trait StoreBackend: RawValues + Send + Sync {
     fn sealing(&self) -> &Sealing;
 
     fn reported(&self) -> &Reported;
@@ -45,7 +45,7 @@ pub(super) trait StorageEngine: RawValues + Send + Sync {
     fn walk(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> EntryWalk;
 
     /// The volume for new leads; for an engine that only expires by time, the time.
-    fn newest_volume(&self) -> Number {
+    fn newest_volume(&self) -> VolumeNumber {
         BASE
     }
 

@@ -20,7 +20,7 @@ use super::commit::{KeyDestruction, KeyExpiry};
 use super::retention::{AT_ONCE, OF_BASE, RetentionError};
 use super::sealing::data_key;
 use super::sealing::slots::SLOTS;
-use crate::{Commit, FeedKey, Number, ReadResult, Store, TREES, Tree, VolumeSelector, codec};
+use crate::{Commit, FeedKey, ReadResult, Store, TREES, Tree, VolumeNumber, VolumeSelector, codec};
 
 const PROGRESS: &[u8] = b"retention";
 
@@ -119,7 +119,7 @@ impl Store {
 
     fn old_keys(&self, slot: u16, progress: &ExpiryProgress) -> ReadResult<ExpiryFindings> {
         // Leads from the last second before the limit stay until the next pass.
-        let before = Number::try_from(progress.before_ms / 1000).unwrap_or(Number::MAX);
+        let before = VolumeNumber::try_from(progress.before_ms / 1000).unwrap_or(VolumeNumber::MAX);
         let forgotten_ms = i64::try_from(progress.gone_ms).unwrap_or(i64::MAX);
         let (slot_bytes, mut is_changed, mut has_old) = (slot.to_be_bytes(), false, false);
         for found in self.shared.engine.data_keys(&slot_bytes, &slot_bytes) {

@@ -8,18 +8,18 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use uuid::Uuid;
 
 use super::commit::{CommitGuard, CommitWrite, GuardCondition, KeyDestruction, Rewrap};
-use super::engine::StorageEngine;
+use super::engine::StoreBackend;
 use super::raw::{RawValues, read_clear};
 use super::sealing::data_key::{self, DataKey};
 use super::sealing::key::SealKey;
 use super::sealing::{Sealing, sealed};
 use crate::{
     Arrivals, BrokenReason, BrokenRecord, Commit, CommitError, CommitResult, DiskError, DiskResult, FeedKey,
-    LAST_ARRIVAL, Number, RecordChange, Seal, SealingError, Tree, VALUE_LIMIT, framed,
+    LAST_ARRIVAL, RecordChange, Seal, SealingError, Tree, VALUE_LIMIT, VolumeNumber, framed,
 };
 
 pub(super) struct WriteGroup<'a> {
-    below: &'a dyn StorageEngine,
+    below: &'a dyn StoreBackend,
     own: SealKey,
     writes: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     rewrapped: BTreeSet<u16>,
@@ -48,7 +48,7 @@ impl RawValues for WriteGroup<'_> {
 }
 
 impl<'a> WriteGroup<'a> {
-    fn over(below: &'a dyn StorageEngine) -> Self {
+    fn over(below: &'a dyn StoreBackend) -> Self {
         Self { below, own: below.sealing().own(), writes: BTreeMap::new(), rewrapped: BTreeSet::new() }
     }
 
@@ -232,10 +232,10 @@ impl<'a> WriteGroup<'a> {
 
 /// Stages a group's commits. Returns their outcomes, the changes in key order, and the resealed slots.
 pub(super) fn stage_all(
-    below: &dyn StorageEngine,
+    below: &dyn StoreBackend,
     commits: &[Commit],
     arrivals: &mut Arrivals,
-    place: impl Fn(&WriteGroup<'_>, &[u8]) -> DiskResult<Number>,
+    place: impl Fn(&WriteGroup<'_>, &[u8]) -> DiskResult<VolumeNumber>,
 ) -> DiskResult<(Vec<CommitResult>, Vec<RecordChange>, BTreeSet<u16>)> {
     let last_arrival_us = arrivals.last_us;
     let mut group = WriteGroup::over(below);
@@ -284,7 +284,7 @@ pub(super) fn begin_keys(sealing: &Sealing, commit: &Commit) -> Result<(), Seali
 }
 
 /// The keys of records that a commit depends on, so that they can be read at once. Not exhaustive.
-pub(super) fn wanted(engine: &dyn StorageEngine, commit: &Commit) -> Vec<Vec<u8>> {
+pub(super) fn wanted(engine: &dyn StoreBackend, commit: &Commit) -> Vec<Vec<u8>> {
     let mut wanted = Vec::new();
     for guard in &commit.guards {
         match guard {

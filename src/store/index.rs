@@ -23,8 +23,8 @@ use std::{io, thread};
 use parking_lot::{Condvar, Mutex};
 
 use super::disk::{self, DiskError, DiskResult};
+use super::index_digest::IndexDigest;
 use super::record_file::Locator;
-use super::tally::IndexDigest;
 use offerd_base::telemetry::logging::foreseen;
 
 const HEADING: &str = "offerd index 1 ";
@@ -38,7 +38,7 @@ const LOCK_WAIT: Duration = Duration::from_secs(20);
 pub(super) struct VolumeIndex {
     /// `None` once it is closed.
     db: Option<sled::Db>,
-    tally: IndexDigest,
+    digest: IndexDigest,
     volume: PathBuf,
     _held: HeldIndex,
 }
@@ -105,13 +105,13 @@ impl VolumeIndex {
             Err(error) if error.kind() == io::ErrorKind::InvalidData => String::new(),
             listed => listed?,
         };
-        let tally = listed.strip_prefix(HEADING).and_then(|rest| rest.lines().next()?.parse().ok());
+        let digest = listed.strip_prefix(HEADING).and_then(|rest| rest.lines().next()?.parse().ok());
         disk::remove_file(&sum_path(options.volume))?;
-        match tally {
-            Some(tally)
-                if disk::if_there(sums(options.volume, &tally))?.is_some_and(|sums| sums == listed) =>
+        match digest {
+            Some(digest)
+                if disk::if_there(sums(options.volume, &digest))?.is_some_and(|sums| sums == listed) =>
             {
-                let index = Self::open(options, tally)?;
+                let index = Self::open(options, digest)?;
                 index.hold().map(|()| Some(index))
             }
             _ => Ok(None),
@@ -132,14 +132,14 @@ impl VolumeIndex {
             let (key, at) = met?;
             found.add(&key, at);
         }
-        if found == self.tally {
+        if found == self.digest {
             return Ok(());
         }
-        let (found, wanted) = (found.entries(), self.tally.entries());
+        let (found, wanted) = (found.entries(), self.digest.entries());
         Err(failed(&self.volume, &format!("it finds {found} records, want {wanted}, and the same ones")))
     }
 
-    fn open(options: IndexOptions<'_>, tally: IndexDigest) -> DiskResult<Self> {
+    fn open(options: IndexOptions<'_>, digest: IndexDigest) -> DiskResult<Self> {
         let config = sled::Config::new()
             .path(directory(options.volume))
             .use_compression(false)
@@ -155,7 +155,7 @@ impl VolumeIndex {
                 opened => break opened?,
             }
         };
-        Ok(Self { db: Some(db), tally, volume: options.volume.to_owned(), _held: HeldIndex::new() })
+        Ok(Self { db: Some(db), digest, volume: options.volume.to_owned(), _held: HeldIndex::new() })
     }
 
     pub(super) fn get(&self, key: &[u8]) -> DiskResult<Option<Locator>> {
@@ -166,7 +166,7 @@ impl VolumeIndex {
 
     pub(super) fn put(&self, key: &[u8], at: Locator) -> DiskResult<()> {
         let before = guarded(&self.volume, || self.db().insert(key, &at.to_bytes()))?;
-        self.tally.add(key, at);
+        self.digest.add(key, at);
         self.is_gone(key, before)
     }
 
@@ -177,13 +177,13 @@ impl VolumeIndex {
 
     fn is_gone(&self, key: &[u8], before: Option<sled::IVec>) -> DiskResult<()> {
         if let Some(before) = before {
-            self.tally.take(key, locator(&before)?);
+            self.digest.take(key, locator(&before)?);
         }
         Ok(())
     }
 
     pub(super) fn live_bytes(&self) -> u64 {
-        self.tally.bytes()
+        self.digest.bytes()
     }
 
     pub(super) fn range(&self, from: Bound<Vec<u8>>) -> IndexRange {
@@ -206,7 +206,7 @@ impl VolumeIndex {
             return Err(failed(&self.volume, LOCKED));
         }
         drop(file);
-        Ok(disk::replace(&sum_path(&self.volume), sums(&self.volume, &self.tally)?.as_bytes())?)
+        Ok(disk::replace(&sum_path(&self.volume), sums(&self.volume, &self.digest)?.as_bytes())?)
     }
 
     fn db(&self) -> &sled::Db {
@@ -292,7 +292,7 @@ fn in_words(error: &io::Error) -> String {
     }
 }
 
-fn sums(volume: &Path, tally: &IndexDigest) -> io::Result<String> {
+fn sums(volume: &Path, digest: &IndexDigest) -> io::Result<String> {
     let mut lines = Vec::new();
     for entry in fs::read_dir(directory(volume))? {
         let entry = entry?;
@@ -306,7 +306,7 @@ fn sums(volume: &Path, tally: &IndexDigest) -> io::Result<String> {
         }
     }
     lines.sort();
-    let listed = format!("{HEADING}{tally}\n{}\n", lines.join("\n"));
+    let listed = format!("{HEADING}{digest}\n{}\n", lines.join("\n"));
     Ok(format!("{listed}{:08x}\n", crc32fast::hash(listed.as_bytes())))
 }
 
@@ -365,11 +365,11 @@ mod tests {
         let volume = directory.path();
         filled(volume).close().unwrap();
         let listed = fs::read_to_string(sum_path(volume)).unwrap();
-        let tally: IndexDigest =
+        let digest: IndexDigest =
             listed.lines().next().unwrap().strip_prefix(HEADING).unwrap().parse().unwrap();
-        assert_eq!((tally.entries(), tally.bytes()), (100, 700));
-        tally.add(b"more", Locator { file: 1, at: 7, length: 0 });
-        fs::write(sum_path(volume), sums(volume, &tally).unwrap()).unwrap();
+        assert_eq!((digest.entries(), digest.bytes()), (100, 700));
+        digest.add(b"more", Locator { file: 1, at: 7, length: 0 });
+        fs::write(sum_path(volume), sums(volume, &digest).unwrap()).unwrap();
         let DiskError(why) = VolumeIndex::open_closed(options(volume)).err().expect("one is missing");
         assert!(why.contains("it finds 100 records, want 101"), "{why}");
 

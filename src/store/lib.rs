@@ -65,7 +65,7 @@
 //! volumes    index  volumes
 //! surface    topics  engine  scan  group  committer  completion_queue  queue  record_locks
 //!            shared by both engines, from here down
-//! files      record_file  tally  journal  space  manifest  raw  sealing  error  options  owner  lock
+//! files      record_file  index_digest  journal  space  manifest  raw  sealing  error  options  owner  lock
 //! words      codec  disk  clock  health  stall  user  cluster  progress  volume_number  arrival_clock
 //!            arrival  frame  trees  broken  commit  changes  write_observer  damage  damages
 //! ```
@@ -102,6 +102,7 @@ mod frame;
 mod group;
 mod health;
 mod index;
+mod index_digest;
 mod journal;
 #[cfg(test)]
 #[path = "../../tests/it/kit/line.rs"]
@@ -130,7 +131,6 @@ pub mod sealing;
 mod space;
 pub mod staging;
 mod stall;
-mod tally;
 #[cfg(any(test, feature = "test"))]
 pub mod testing;
 #[cfg(test)]
@@ -199,7 +199,7 @@ use self::cluster::Cluster;
 use self::commit::CommitResult;
 use self::damages::Damages;
 use self::disk::{DiskError, DiskResult};
-use self::engine::{OwnedKeys, StorageEngine};
+use self::engine::{OwnedKeys, StoreBackend};
 use self::error::io_error;
 use self::frame::{framed, unframed};
 use self::health::FailureLatch;
@@ -216,7 +216,7 @@ use self::sealing::key_place::KeyPlace as _;
 use self::space::DiskSpace;
 use self::stall::Stalls;
 use self::topics::Topics;
-use self::volume_number::{BASE, Number, VolumeStart, directory_of};
+use self::volume_number::{BASE, VolumeNumber, VolumeStart, directory_of};
 use self::volumes::Volumes;
 use offerd_base::config::PostgresSettings;
 
@@ -255,7 +255,7 @@ struct StoreInner {
     files: Option<FilesBacking>,
     /// Of a store in a database, with the lock on this process's directory.
     database: Option<(Arc<Database>, Option<Lock>)>,
-    engine: Arc<dyn StorageEngine>,
+    engine: Arc<dyn StoreBackend>,
     latch: Arc<FailureLatch>,
     stalls: Arc<Stalls>,
     clock: Arc<ArrivalClock>,
@@ -798,7 +798,7 @@ impl Store {
 
     /// The machine's clock compared with arrivals.
     pub fn clock_status(&self) -> ClockStatus {
-        self.shared.clock.standing()
+        self.shared.clock.status()
     }
 
     /// Stops taking commits, writes the queued ones and stops the writer, within

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::disk::{self, SyncFault};
 use super::record_file::{self, FileRow};
-use super::volume_number::{BASE, Number, VolumeStart, directory_of, volumes_in};
+use super::volume_number::{BASE, VolumeNumber, VolumeStart, directory_of, volumes_in};
 
 /// The format of the stores that this build writes, and the only one that it reads.
 pub const FORMAT: u32 = 1;
@@ -38,13 +38,13 @@ pub(super) struct Manifest {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct VolumeRow {
-    pub(super) number: Number,
+    pub(super) number: VolumeNumber,
     pub(super) begins: VolumeStart,
     pub(super) files: Vec<FileRow>,
 }
 
 impl VolumeRow {
-    pub(super) fn undated(number: Number, files: Vec<FileRow>) -> Self {
+    pub(super) fn undated(number: VolumeNumber, files: Vec<FileRow>) -> Self {
         Self { number, begins: VolumeStart::default(), files }
     }
 }
@@ -97,7 +97,7 @@ impl Manifest {
         Ok(Self { volumes, ..Self::default() })
     }
 
-    pub(super) fn volume_mut(&mut self, number: Number) -> Option<&mut VolumeRow> {
+    pub(super) fn volume_mut(&mut self, number: VolumeNumber) -> Option<&mut VolumeRow> {
         self.volumes.iter_mut().find(|volume| volume.number == number)
     }
 

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use super::changes::by_volume;
 use super::manifest::{Manifest, VolumeRow};
 use super::volumes::files::VolumeFiles;
-use crate::{Number, RecordChange, VolumeStart, disk};
+use crate::{RecordChange, VolumeNumber, VolumeStart, disk};
 
 pub(super) struct NewFiles {
     store: PathBuf,
-    files: BTreeMap<Number, VolumeFiles>,
+    files: BTreeMap<VolumeNumber, VolumeFiles>,
 }
 
 impl NewFiles {
@@ -20,7 +20,7 @@ impl NewFiles {
         Self { store: store.to_owned(), files: BTreeMap::new() }
     }
 
-    pub(super) fn of_volume(&mut self, number: Number) -> io::Result<&VolumeFiles> {
+    pub(super) fn of_volume(&mut self, number: VolumeNumber) -> io::Result<&VolumeFiles> {
         Ok(match self.files.entry(number) {
             Entry::Occupied(files) => files.into_mut(),
             Entry::Vacant(place) => place.insert(VolumeFiles::create(&self.store, number)?),
@@ -35,7 +35,7 @@ impl NewFiles {
     }
 
     /// Makes the files durable, and lists those of volumes with a known beginning: the store has no others.
-    pub(super) fn list(self, begins: &BTreeMap<Number, VolumeStart>) -> io::Result<()> {
+    pub(super) fn list(self, begins: &BTreeMap<VolumeNumber, VolumeStart>) -> io::Result<()> {
         let mut manifest = Manifest::default();
         for (number, files) in self.files {
             let Some(begins) = begins.get(&number).copied() else { continue };

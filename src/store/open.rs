@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::arrival_clock::ArrivalClock;
 use super::committer::Committer;
-use super::engine::StorageEngine;
+use super::engine::StoreBackend;
 use super::journal::{self, Journal};
 use super::lock::Lock;
 use super::manifest::{Manifest, ManifestLookup};

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::changes::{REMOVED, lengths};
 use super::disk::Unread;
 use super::frame::checksum;
-use crate::{DamageKind, Number, RecordChange, VALUE_LIMIT, disk};
+use crate::{DamageKind, RecordChange, VALUE_LIMIT, VolumeNumber, disk};
 
 /// Magic number of a file; the last byte is the format version.
 const MAGIC: &[u8; 8] = b"offerdr1";
@@ -57,7 +57,7 @@ pub(super) struct Locator {
 
 #[derive(Debug)]
 pub(super) struct RecordFile {
-    volume: Number,
+    volume: VolumeNumber,
     pub(super) number: FileNumber,
     file: File,
     end: AtomicU64,
@@ -104,7 +104,7 @@ impl Locator {
 
 impl RecordFile {
     /// Creates a file. Once this returns, it exists after a power cut.
-    pub(super) fn create(directory: &Path, volume: Number, number: FileNumber) -> io::Result<Self> {
+    pub(super) fn create(directory: &Path, volume: VolumeNumber, number: FileNumber) -> io::Result<Self> {
         let path = path_of(directory, number);
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600).open(path)?;
@@ -116,15 +116,20 @@ impl RecordFile {
     }
 
     /// Opens a file whose listed bytes should survive a power cut.
-    pub(super) fn open(directory: &Path, volume: Number, row: &FileRow) -> io::Result<Self> {
+    pub(super) fn open(directory: &Path, volume: VolumeNumber, row: &FileRow) -> io::Result<Self> {
         Self::open_as(OpenOptions::new().read(true).write(true), directory, volume, *row)
     }
 
-    pub(super) fn open_to_read(directory: &Path, volume: Number, row: &FileRow) -> io::Result<Self> {
+    pub(super) fn open_to_read(directory: &Path, volume: VolumeNumber, row: &FileRow) -> io::Result<Self> {
         Self::open_as(OpenOptions::new().read(true), directory, volume, FileRow { bytes: 0, ..*row })
     }
 
-    fn open_as(how: &mut OpenOptions, directory: &Path, volume: Number, row: FileRow) -> io::Result<Self> {
+    fn open_as(
+        how: &mut OpenOptions,
+        directory: &Path,
+        volume: VolumeNumber,
+        row: FileRow,
+    ) -> io::Result<Self> {
         let FileRow { number, bytes: wanted } = row;
         let path = path_of(directory, number);
         let named = |error: io::Error| match error.kind() {
@@ -419,11 +424,11 @@ pub(super) fn numbers_in(directory: &Path) -> io::Result<BTreeSet<FileNumber>> {
     Ok(names.filter_map(|name| name.to_str()?.strip_suffix(".records")?.parse().ok()).collect())
 }
 
-fn heading(volume: Number, number: FileNumber) -> Vec<u8> {
+fn heading(volume: VolumeNumber, number: FileNumber) -> Vec<u8> {
     [&MAGIC[..], &volume.to_be_bytes(), &number.to_be_bytes(), &mark(volume, number).to_be_bytes()].concat()
 }
 
-fn mark(volume: Number, number: FileNumber) -> u32 {
+fn mark(volume: VolumeNumber, number: FileNumber) -> u32 {
     checksum(&[MAGIC, &volume.to_be_bytes(), &number.to_be_bytes()])
 }
 

@@ -12,7 +12,7 @@ use parking_lot::{RwLock, RwLockReadGuard};
 use uuid::Uuid;
 
 use super::broken::Reported;
-use super::engine::{EntryWalk, RawEntry, StorageEngine, WriteFault, walk_or_error};
+use super::engine::{EntryWalk, RawEntry, StoreBackend, WriteFault, walk_or_error};
 use super::raw::{RawValues, read_clear};
 use super::scan::Scan;
 use super::sealing::{Sealing, data_key};
@@ -23,8 +23,8 @@ use super::volumes::volume::Volume;
 use super::volumes::{Appended, Volumes};
 use super::write_observer::WriteObserver;
 use crate::{
-    BASE, BrokenRecord, DamageKind, DiskError, DiskResult, FailureLatch, FeedKey, Number, RecordChange, Tree,
-    VolumeSelector, index,
+    BASE, BrokenRecord, DamageKind, DiskError, DiskResult, FailureLatch, FeedKey, RecordChange, Tree,
+    VolumeNumber, VolumeSelector, index,
 };
 
 pub(super) struct StoredRecords {
@@ -73,7 +73,7 @@ impl Reads {
         self.told(volume.get(tree_key))?
     }
 
-    fn walk(&self, volume: Number, from: &Bound<Vec<u8>>) -> DiskResult<VolumeWalk> {
+    fn walk(&self, volume: VolumeNumber, from: &Bound<Vec<u8>>) -> DiskResult<VolumeWalk> {
         self.hold()?;
         let volume = self.volumes.volume(volume)?;
         let ahead = volume.map(|volume| (volume.index.range(from.clone()), volume));
@@ -127,7 +127,7 @@ impl StoredRecords {
     }
 
     /// The value under a key, or the number of a volume that must be opened first.
-    fn raw_of_open(&self, tree_key: &[u8]) -> DiskResult<Result<Option<Vec<u8>>, Number>> {
+    fn raw_of_open(&self, tree_key: &[u8]) -> DiskResult<Result<Option<Vec<u8>>, VolumeNumber>> {
         let _applied = self.reads.begin()?;
         let volumes = self.volumes();
         for number in self.place(&|key: &[u8]| self.reads.read(&volumes.base, key), tree_key)? {
@@ -169,7 +169,7 @@ impl StoredRecords {
     }
 
     /// Notes deleted files of an open volume as damage. If the next start needs them, the store fails.
-    pub(super) fn note_gone(&self, number: Number) {
+    pub(super) fn note_gone(&self, number: VolumeNumber) {
         if let Some(file) = self.volumes().note_gone(number)
             && self.volumes().is_needed(number)
         {
@@ -188,14 +188,14 @@ impl StoredRecords {
     }
 
     /// The volume that a key is written to, given the stored records and the writes of a group.
-    pub(super) fn volume_of(&self, group: &impl RawValues, tree_key: &[u8]) -> DiskResult<Number> {
+    pub(super) fn volume_of(&self, group: &impl RawValues, tree_key: &[u8]) -> DiskResult<VolumeNumber> {
         let time_ms = Tree::split(tree_key).and_then(|(tree, key)| tree.time_ms(key));
         time_ms.into_iter().for_each(|ms| self.volumes().note_ms(ms));
         Ok(self.place(group, tree_key)?[0])
     }
 
     /// The volumes to search for a record, in order. It is written to the first.
-    fn place(&self, from: &impl RawValues, tree_key: &[u8]) -> DiskResult<Vec<Number>> {
+    fn place(&self, from: &impl RawValues, tree_key: &[u8]) -> DiskResult<Vec<VolumeNumber>> {
         let volumes = self.volumes();
         let Some((tree, key)) = Tree::split(tree_key) else { return Ok(vec![BASE]) };
         if tree.row().kept != VolumeSelector::WithLead {
@@ -211,14 +211,18 @@ impl StoredRecords {
     }
 
     /// The volume of the lead that a key begins with; `None` if the lead has no data key.
-    fn of_lead(&self, from: &impl RawValues, key: &[u8]) -> DiskResult<Result<Option<Number>, BrokenRecord>> {
+    fn of_lead(
+        &self,
+        from: &impl RawValues,
+        key: &[u8],
+    ) -> DiskResult<Result<Option<VolumeNumber>, BrokenRecord>> {
         let Some(lead) = key.first_chunk() else { return Ok(Ok(Some(BASE))) };
         let kept = read_clear(from, Tree::LeadKeys, &self.sealing.slots.key_of(Uuid::from_bytes(*lead)))?;
         Ok(kept.map(|kept| kept.map(|kept| data_key::volume_of(&kept))))
     }
 
     /// The volumes that may hold records of a tree from a key on, with a prefix, in order.
-    fn span(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> DiskResult<Vec<Number>> {
+    fn span(&self, tree: Tree, start: &[u8], prefix: &[u8]) -> DiskResult<Vec<VolumeNumber>> {
         let (volumes, is_of_one) = (self.volumes(), prefix.len() >= 16);
         Ok(match tree.row().kept {
             VolumeSelector::Base => vec![BASE],
@@ -243,12 +247,12 @@ impl StoredRecords {
     }
 
     /// All raw records of a volume from a key on; none when the volume was dropped.
-    pub(super) fn walk_volume(&self, volume: Number, from: &Bound<Vec<u8>>) -> DiskResult<VolumeWalk> {
+    pub(super) fn walk_volume(&self, volume: VolumeNumber, from: &Bound<Vec<u8>>) -> DiskResult<VolumeWalk> {
         self.reads.walk(volume, from)
     }
 }
 
-impl StorageEngine for StoredRecords {
+impl StoreBackend for StoredRecords {
     fn sealing(&self) -> &Sealing {
         &self.sealing
     }
@@ -276,7 +280,7 @@ impl StorageEngine for StoredRecords {
         }))
     }
 
-    fn newest_volume(&self) -> Number {
+    fn newest_volume(&self) -> VolumeNumber {
         self.volumes().last().map_or(BASE, |(last, _)| last)
     }
 

@@ -25,7 +25,7 @@ use super::volume_number::volumes_in;
 use super::volumes::files::{self, VolumeFiles};
 use super::volumes::volume::for_each_entry;
 use crate::{
-    BASE, DamageKind, Damages, DiskError, Number, RecordChange, StoreOptions, Tree, VolumeStart,
+    BASE, DamageKind, Damages, DiskError, RecordChange, StoreOptions, Tree, VolumeNumber, VolumeStart,
     directory_of, disk, index,
 };
 
@@ -83,7 +83,7 @@ pub(super) struct RecoveryState {
     /// The files that must exist, with the lengths the journal knows to be durable.
     pub(super) manifest: Manifest,
     /// The lengths of the files when the manifest was written.
-    pub(super) since: BTreeMap<Number, Vec<FileRow>>,
+    pub(super) since: BTreeMap<VolumeNumber, Vec<FileRow>>,
     pub(super) replay: JournalReplay,
     pub(super) looked: JournalSummary,
 }
@@ -108,7 +108,7 @@ fn listed(store: &Path, found: Option<Manifest>, looked: &JournalSummary) -> io:
         None if has_records(store) => Manifest::of_files(store)?,
         None => Manifest::default(),
     };
-    let mut undated: BTreeSet<Number> = BTreeSet::new();
+    let mut undated: BTreeSet<VolumeNumber> = BTreeSet::new();
     if is_lost {
         undated.extend(manifest.volumes.iter().map(|volume| volume.number));
         undated.extend(list_what_the_journal_knows(&mut manifest, looked));
@@ -138,7 +138,7 @@ fn listed(store: &Path, found: Option<Manifest>, looked: &JournalSummary) -> io:
 }
 
 /// For a lost manifest: lists the volumes and files that only the journal knows. Returns these volumes.
-fn list_what_the_journal_knows(manifest: &mut Manifest, looked: &JournalSummary) -> Vec<Number> {
+fn list_what_the_journal_knows(manifest: &mut Manifest, looked: &JournalSummary) -> Vec<VolumeNumber> {
     let mut lost = Vec::new();
     for Position { volume: number, file, .. } in looked.positions.iter().flatten() {
         let row = FileRow { number: *file, bytes: 0 };
@@ -203,11 +203,11 @@ struct Recovery<'a> {
     store: &'a Path,
     damages: &'a Damages,
     looked: JournalSummary,
-    since: BTreeMap<Number, Vec<FileRow>>,
+    since: BTreeMap<VolumeNumber, Vec<FileRow>>,
     /// The volumes that recovery changes.
-    opened: BTreeMap<Number, VolumeFiles>,
+    opened: BTreeMap<VolumeNumber, VolumeFiles>,
     /// The entries of each of these volumes that may repeat the journal.
-    tails: BTreeMap<Number, VolumeTail>,
+    tails: BTreeMap<VolumeNumber, VolumeTail>,
 }
 
 /// A volume's entries from where the journal begins, matched against the journal in order.
@@ -247,7 +247,7 @@ impl Recovery<'_> {
 
     /// Appends every change of the journal that is missing, and counts the journal's groups.
     fn replay(&mut self, replay: &JournalReplay, manifest: &Manifest) -> io::Result<usize> {
-        let rows: BTreeMap<Number, &VolumeRow> =
+        let rows: BTreeMap<VolumeNumber, &VolumeRow> =
             manifest.volumes.iter().map(|volume| (volume.number, volume)).collect();
         let append = |changes: Vec<RecordChange>| {
             for (number, mut changes) in by_volume(changes) {
@@ -325,7 +325,7 @@ impl VolumeTail {
 }
 
 /// Dates the volumes whose beginning is lost: after all records of earlier volumes.
-fn date(store: &Path, volumes: &mut [VolumeRow], undated: &BTreeSet<Number>) {
+fn date(store: &Path, volumes: &mut [VolumeRow], undated: &BTreeSet<VolumeNumber>) {
     if undated.iter().all(|number| *number == BASE) {
         return;
     }

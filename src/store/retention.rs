@@ -15,7 +15,7 @@ use super::commit::KeyDestruction;
 use super::engine::owner_of;
 use super::sealing::data_key;
 use super::sealing::slots::SLOTS;
-use crate::{BASE, Commit, CommitError, Number, ReadError, ReadResult, SealingError, Store, Tree};
+use crate::{BASE, Commit, CommitError, ReadError, ReadResult, SealingError, Store, Tree, VolumeNumber};
 
 /// Records that one commit removes.
 pub(super) const AT_ONCE: usize = 500;
@@ -98,7 +98,7 @@ impl Store {
         Ok(Some(Dropped { volume: number, leads, records, bytes: oldest.bytes }))
     }
 
-    async fn destroy_keys(&self, number: Number, now_ms: i64) -> Result<u64, RetentionError> {
+    async fn destroy_keys(&self, number: VolumeNumber, now_ms: i64) -> Result<u64, RetentionError> {
         let mut leads = 0;
         for slot in 0..SLOTS {
             let prefix = slot.to_be_bytes();

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::engine::{EntryWalk, StorageEngine, owner_of};
+use super::engine::{EntryWalk, StoreBackend, owner_of};
 use super::sealing::LastKey;
 use crate::{ReadError, ReadResult, Tree};
 
 /// The records of one tree with a key prefix, in key order within each volume. Not a snapshot: a record
 /// written meanwhile is met if its key lies ahead. Broken records are skipped. Steps may block.
 pub struct Scan {
-    engine: Arc<dyn StorageEngine>,
+    engine: Arc<dyn StoreBackend>,
     tree: Tree,
     /// Restricts a scan of a tree sealed by lead to this lead.
     pub(super) about: Option<Uuid>,
@@ -22,7 +22,7 @@ pub struct Scan {
 
 impl Scan {
     /// Begins at `start`, or at the first key with the prefix if that is later.
-    pub(super) fn new(engine: Arc<dyn StorageEngine>, tree: Tree, start: &[u8], prefix: &[u8]) -> Self {
+    pub(super) fn new(engine: Arc<dyn StoreBackend>, tree: Tree, start: &[u8], prefix: &[u8]) -> Self {
         let ahead = engine.walk(tree, start, prefix);
         Self { engine, tree, about: None, names_broken: false, last_key: LastKey::default(), ahead }
     }

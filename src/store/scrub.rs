@@ -8,7 +8,7 @@ use std::{io, thread};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
 use super::records::StoredRecords;
-use super::volume_number::Number;
+use super::volume_number::VolumeNumber;
 use super::volumes::volume::note_damage;
 
 /// The least pause; shorter ones are accumulated.
@@ -54,7 +54,7 @@ impl Scrub {
     }
 
     /// Reads the files of a volume. Holds no reference to the store meanwhile, so that it can be closed.
-    fn read_volume(&mut self, number: Number, records: Arc<StoredRecords>) -> ControlFlow<()> {
+    fn read_volume(&mut self, number: VolumeNumber, records: Arc<StoredRecords>) -> ControlFlow<()> {
         records.note_gone(number);
         let files = records.volumes().record_files(number);
         let damages = records.volumes().damages.clone();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::checkpoint::Checkpoints;
-use super::engine::{self, StorageEngine, WriteFault, count};
+use super::engine::{self, StoreBackend, WriteFault, count};
 use super::group::{WriteGroup, begin_slots, stage_all};
 use super::journal::Journal;
 use super::record_file::{FileEntry, HEADING, WalkItem};

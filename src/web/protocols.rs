@@ -120,7 +120,7 @@ impl Protocols {
         let nothing_begun = Notify::new();
         tokio::select! {
             begun = tokio::time::timeout(longest, beginning) => begun.ok()?.ok(),
-            () = told(draining.clone(), &nothing_begun, self.grace()) => None,
+            () = should_close(draining.clone(), &nothing_begun, self.grace()) => None,
         }
     }
 
@@ -137,7 +137,7 @@ impl Protocols {
         let last_call = BodyDrainDeadline::new(draining.clone(), self.limits.drain / BODY_SHARE);
         let with_peer = answering(peer, service, Arc::clone(&activity), Arc::clone(&begun), last_call);
         let deserted = activity.desertion(self.grace(), self.limits.write_timeout);
-        let drained = told(draining, &begun, self.grace());
+        let drained = should_close(draining, &begun, self.grace());
         if !is_http2 {
             let stream = HyperErrorRewriter::new(stream, self.limits, Arc::clone(&activity));
             let connection = self.http1.serve_connection(TokioIo::new(stream), with_peer);
@@ -253,7 +253,7 @@ async fn finish(
 }
 
 /// Returns when the connection should close: once draining, after its first request or the grace period.
-async fn told(mut draining: watch::Receiver<bool>, begun: &Notify, grace: Duration) {
+async fn should_close(mut draining: watch::Receiver<bool>, begun: &Notify, grace: Duration) {
     // A closed channel means that the drain has begun, too.
     let _ = draining.wait_for(|begun| *begun).await;
     let _ = tokio::time::timeout(grace, begun.notified()).await;

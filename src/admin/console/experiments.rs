@@ -1,6 +1,6 @@
 //! `GET /console/experiments`: rules and the comparison of one; `GET /console/experiments/download`: as CSV.
 
-use super::super::experiments::{RuleStanding, as_csv, evaluate, is_test, standings};
+use super::super::experiments::{RuleStatus, as_csv, evaluate, is_test, statuses};
 use super::prelude::*;
 use offerd_engine::experiments::RuleState;
 use offerd_insight::hindsight::comparison::{
@@ -15,7 +15,7 @@ pub(super) async fn show(request: &ConsoleRequest) -> Result<View> {
         Some(rule) => Some(shown(&evaluate(&request.app, rule, test).await?)),
         None => None,
     };
-    let rules: Vec<_> = standings(&request.app).await?.iter().map(rule).collect();
+    let rules: Vec<_> = statuses(&request.app).await?.iter().map(rule).collect();
     let path = request.app.settings().experiments.path.display().to_string();
     request.view(PAGE, fields! { rules, path, shown, least_leads => LEAST_LEADS, test })
 }
@@ -26,10 +26,10 @@ pub(super) async fn download(request: &ConsoleRequest) -> Result<View> {
         .map(View::from)
 }
 
-fn rule(standing: &RuleStanding) -> Value {
-    let class = if standing.state == RuleState::Running { "good" } else { "idle" };
-    let pill = (class, standing.state.words());
-    fields! { pill, time => standing.time(), of => standing.whose(), ..standing }
+fn rule(status: &RuleStatus) -> Value {
+    let class = if status.state == RuleState::Running { "good" } else { "idle" };
+    let pill = (class, status.state.words());
+    fields! { pill, time => status.time(), of => status.whose(), ..status }
 }
 
 fn shown(comparison: &Comparison) -> Value {

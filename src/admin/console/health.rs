@@ -161,9 +161,9 @@ fn refused(first: &MetricsReading, last: &MetricsReading) -> Judged {
 }
 
 fn partners(app: &AdminState) -> Judged {
-    let standings = app.engine.standings();
-    let of = |states: &[State]| standings.iter().filter(|standing| states.contains(&standing.state)).count();
-    let (active, all) = (of(&[State::Active]), standings.len());
+    let statuses = app.engine.statuses();
+    let of = |states: &[State]| statuses.iter().filter(|status| states.contains(&status.state)).count();
+    let (active, all) = (of(&[State::Active]), statuses.len());
     let paused = of(&[State::PausedByFile, State::PausedByOperator]);
     let capped = of(&[State::Capped, State::OverBudget]);
     let closed = of(&[State::OutsideSchedule, State::OutsideDays]);
@@ -180,8 +180,8 @@ fn partners(app: &AdminState) -> Judged {
 }
 
 fn partners_health(app: &AdminState) -> Judged {
-    let standings = app.engine.standings();
-    let of = |wanted: Health| standings.iter().filter(|standing| standing.health.health == wanted).count();
+    let statuses = app.engine.statuses();
+    let of = |wanted: Health| statuses.iter().filter(|status| status.health.health == wanted).count();
     let unwell = [Health::Silent, Health::Failing, Health::Slow, Health::DecliningMore];
     let worst = unwell.into_iter().find(|health| of(*health) > 0);
     let (class, state) = match worst {
@@ -192,7 +192,7 @@ fn partners_health(app: &AdminState) -> Judged {
         None => ("idle", "too few asks"),
     };
     let counts = unwell.map(|health| format!("{} {}", of(health), health.words()));
-    (class, state, format!("{}, of {}", counts.join(", "), standings.len()))
+    (class, state, format!("{}, of {}", counts.join(", "), statuses.len()))
 }
 
 fn breakers(app: &AdminState) -> Judged {

@@ -139,10 +139,13 @@ pub(crate) async fn watch(app: Arc<AdminState>) {
 impl MetricsReading {
     pub(super) fn of(app: &AdminState) -> Self {
         // Taken first: events during the read may be missing from it.
-        Self { process: app.console.process, ..Self::told(Utc::now().timestamp_millis(), &app.measured()) }
+        Self {
+            process: app.console.process,
+            ..Self::from_metrics(Utc::now().timestamp_millis(), &app.measured())
+        }
     }
 
-    fn told(at: i64, figures: &MetricsSnapshot) -> Self {
+    fn from_metrics(at: i64, figures: &MetricsSnapshot) -> Self {
         let answers = |statuses: RangeInclusive<u16>| -> f64 {
             let of = |listener| figures.answers(HTTP_REQUESTS, &[("listener", listener)], &statuses);
             PUBLIC_LISTENERS.map(of).iter().sum()
@@ -193,7 +196,7 @@ offerd_http_requests_total{listener="integrations",route="unknown",status="404"}
 offerd_http_requests_total{listener="api",route="/leads/rateTables",status="503"} 5
 offerd_http_requests_total{listener="admin",route="/console",status="500"} 9
 "#;
-        let reading = MetricsReading::told(0, &MetricsSnapshot::parse(text));
+        let reading = MetricsReading::from_metrics(0, &MetricsSnapshot::parse(text));
         assert_eq!((reading.leads, reading.requests), (10.0, 136.0));
         assert_eq!(
             (reading.faulty, reading.failed),

@@ -5,7 +5,7 @@ use super::chart::{self, Chart, ChartLine, sparkline};
 use super::health::{HealthCheck, checks};
 use super::history::{self, MetricsReading};
 use super::prelude::*;
-use super::standing::{SeatView, of_seats};
+use super::seat_view::{SeatView, of_seats};
 use super::trend::{self, ReadingFigure, ReadingTimes};
 use offerd_base::telemetry::figures::Distribution;
 use offerd_base::telemetry::metrics;
@@ -69,14 +69,14 @@ fn tiles(lately: &RecentReadings, limit: usize) -> Result<Vec<Value>> {
     let tiles = [
         lately.growing(leads, |at| at.leads, taken_in),
         lately.within(submits, |at| &at.submits, halves_of_all),
-        lately.standing(("Pending rate tables", metrics::PENDING_TABLES), |at| at.open_tables, room),
+        lately.status(("Pending rate tables", metrics::PENDING_TABLES), |at| at.open_tables, room),
         lately.growing(("Asks finished", metrics::PARTNER_OUTCOMES), |at| at.asked, offered),
         lately.growing(("Requests", metrics::HTTP_REQUESTS), |at| at.requests, turned_away),
         lately.answers(("Answered 4xx", "offerd_http_requests_total, status 4xx"), |at| at.faulty),
         lately.answers(("Answered 5xx", "offerd_http_requests_total, status 5xx"), |at| at.failed),
         lately.within(polls, |at| &at.polls, halves_of_all),
         lately.within(commits, |at| &at.commits, halves),
-        lately.standing(("Commits waiting", metrics::STORE_QUEUE_DEPTH), |at| at.queue, written),
+        lately.status(("Commits waiting", metrics::STORE_QUEUE_DEPTH), |at| at.queue, written),
     ];
     tiles.into_iter().collect()
 }
@@ -98,7 +98,7 @@ impl RecentReadings<'_> {
         tile(head, (self.rate(of), "per second"), note, trend::rate(self.quarter, SPARKS, of))
     }
 
-    fn standing(&self, head: TileLabel, of: ReadingFigure, note: String) -> Result<Value> {
+    fn status(&self, head: TileLabel, of: ReadingFigure, note: String) -> Result<Value> {
         tile(head, (figures::count(of(self.last)), ""), note, trend::level(self.quarter, SPARKS, of))
     }
 
@@ -188,9 +188,9 @@ const SHOWN: usize = 8;
 const PARTNER_UNWELL: &str = "OfferdPartnerUnwell";
 
 fn attention(app: &AdminState, checks: &[HealthCheck], sees_money: bool) -> Value {
-    let standing = app.alerts.status(&app.settings().alerts);
+    let status = app.alerts.status(&app.settings().alerts);
     let is_firing = |alert: &&AlertStatus| alert.state == "firing" && alert.name != PARTNER_UNWELL;
-    let mut alerts: Vec<Value> = standing.alerts.iter().filter(is_firing).map(row).collect();
+    let mut alerts: Vec<Value> = status.alerts.iter().filter(is_firing).map(row).collect();
     let mut partners = unwell(app);
     let more = alerts.len().saturating_sub(SHOWN) + partners.len().saturating_sub(SHOWN);
     alerts.truncate(SHOWN);
@@ -206,14 +206,14 @@ fn attention(app: &AdminState, checks: &[HealthCheck], sees_money: bool) -> Valu
 }
 
 fn unwell(app: &AdminState) -> Vec<Value> {
-    let badness = |look: &SeatView| look.standing.health.health.badness();
+    let badness = |look: &SeatView| look.status.health.health.badness();
     let mut bad: Vec<SeatView> = of_seats(&app.engine).into_iter().filter(|look| badness(look) > 0).collect();
     bad.sort_by_key(|look| std::cmp::Reverse(badness(look)));
-    let row = |SeatView { seat, standing, health, .. }: &SeatView| {
+    let row = |SeatView { seat, status, health, .. }: &SeatView| {
         let identity = &seat.identity;
         fields! {
             key => identity.key, name => identity.partner.name, product => seat.product_type.as_str(), health,
-            cause => standing.health.cause,
+            cause => status.health.cause,
         }
     };
     bad.iter().map(row).collect()

@@ -3,7 +3,7 @@
 use super::super::partners::{pause_seats, reprobe, unpause};
 use super::super::reasons::reason_given;
 use super::prelude::*;
-use super::standing::{SeatView, of_seats};
+use super::seat_view::{SeatView, of_seats};
 use super::{history, latency};
 use offerd_engine::conversions::preview_click;
 use offerd_engine::matching::ask_statistics::{AskTally, TROUBLES_KEPT};
@@ -117,15 +117,15 @@ fn seat_view(app: &AdminState, look: &SeatView, paused: bool) -> Result<Value> {
     };
     Ok(fields! {
         product => seat.product_type.as_str(), state => look.state,
-        since => look.standing.since.map(|time| time.timestamp_millis()),
-        until => look.standing.until.map(|time| time.timestamp_millis()),
-        paused_by => look.standing.paused_by, pause_reason => look.standing.pause_reason,
-        paused, health => look.health, cause => look.standing.health.cause, asked_how,
+        since => look.status.since.map(|time| time.timestamp_millis()),
+        until => look.status.until.map(|time| time.timestamp_millis()),
+        paused_by => look.status.paused_by, pause_reason => look.status.pause_reason,
+        paused, health => look.health, cause => look.status.health.cause, asked_how,
         at_once => seat.answers_at_once(), timeout, adapted, why_full, breaker => look.breaker, caps => look.caps,
         preview_clicks => preview_clicks(app, look),
         summary => tally.summary_of(&tally.survival(look.late.iter().map(LateAsk::observed))),
         chart,
-        words => look.standing.undeclared_reasons.iter().map(word).collect::<Vec<_>>(),
+        words => look.status.undeclared_reasons.iter().map(word).collect::<Vec<_>>(),
         troubles => lately.troubles,
     })
 }

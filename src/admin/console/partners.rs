@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::history;
 use super::prelude::*;
-use super::standing::{Pill, SeatView, of_seats};
+use super::seat_view::{Pill, SeatView, of_seats};
 use offerd_base::partner_health::Health;
 use offerd_engine::matching::ask_statistics::{ASKS_SHOWN, AskTally};
 use offerd_engine::matching::late_asks::LateAsk;
@@ -43,9 +43,9 @@ fn rows(app: &AdminState) -> Vec<PartnerRow> {
         let mut states: Vec<Pill> = of_partner.iter().map(|seat| seat.state.clone()).collect();
         states.sort();
         states.dedup();
-        let badness_of = |seat: &&SeatView| seat.standing.health.health.badness();
+        let badness_of = |seat: &&SeatView| seat.status.health.health.badness();
         // Of equally bad seats the first; among healthy ones, one with known health.
-        let known = |seat: &&SeatView| seat.standing.health.health == Health::Healthy;
+        let known = |seat: &&SeatView| seat.status.health.health == Health::Healthy;
         let worst = of_partner.iter().rev().max_by_key(|seat| (badness_of(seat), known(seat)));
         let worst = worst.unwrap_or(&of_partner[0]);
         let caps = of_partner.iter().flat_map(|seat| seat.caps.iter());
@@ -59,7 +59,7 @@ fn rows(app: &AdminState) -> Vec<PartnerRow> {
             products => of_partner.iter().map(|seat| seat.seat.product_type.as_str()).collect::<Vec<_>>(),
             states,
             health => worst.health,
-            cause => worst.standing.health.cause,
+            cause => worst.status.health.cause,
             summary => tally.summary_of(&tally.survival(late.map(LateAsk::observed))),
             // Its worst circuit breaker; none without HTTP seats.
             breaker => breakers.max_by_key(|breaker| breaker.rank),

@@ -37,20 +37,20 @@ async fn page(
     let subscriptions = request.app.subscriptions();
     let path = subscriptions.settings.path.display().to_string();
     let read = request.reading(move |app| {
-        let standings = postbacks::statuses(&app.store, &subscriptions)?;
+        let statuses = postbacks::statuses(&app.store, &subscriptions)?;
         let letters = subscriptions.all().iter().map(|subscription| letters(&app.store, subscription));
-        Ok::<_, CommitError>((standings, letters.collect::<Result<Vec<_>, _>>()?))
+        Ok::<_, CommitError>((statuses, letters.collect::<Result<Vec<_>, _>>()?))
     });
-    let (standings, letters) = read.await?.map_err(our_fault(UNREAD))?;
-    let row = |(standing, letters): (&SubscriptionStatus, Vec<Value>)| {
-        let state = match (standing.paused, standing.failing_since) {
+    let (statuses, letters) = read.await?.map_err(our_fault(UNREAD))?;
+    let row = |(status, letters): (&SubscriptionStatus, Vec<Value>)| {
+        let state = match (status.paused, status.failing_since) {
             (true, _) => ("idle", "paused"),
             (false, Some(_)) => ("bad", "failing"),
             (false, None) => ("good", "well"),
         };
-        fields! { letters, state, answer => standing.last.as_ref().map(ToString::to_string), ..standing }
+        fields! { letters, state, answer => status.last.as_ref().map(ToString::to_string), ..status }
     };
-    let rows: Vec<_> = standings.iter().zip(letters).map(row).collect();
+    let rows: Vec<_> = statuses.iter().zip(letters).map(row).collect();
     request.view(PAGE, fields! { rows, path, tested, done })
 }
 

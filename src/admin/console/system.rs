@@ -29,7 +29,7 @@ pub(super) async fn show(request: &ConsoleRequest) -> Result<View> {
 
 pub(super) async fn reload(request: &ConsoleRequest) -> Result<View> {
     let outcome = reload_files(&request.app, &request.actor()).await?;
-    request.view(PAGE, request.reading(move |app| page(app, Some(told(&outcome)))).await??)
+    request.view(PAGE, request.reading(move |app| page(app, Some(outcome_fields(&outcome)))).await??)
 }
 
 pub(super) async fn check(request: &ConsoleRequest) -> Result<View> {
@@ -121,7 +121,7 @@ fn bytes_of(directory: &Path) -> Option<f64> {
     Some(bytes)
 }
 
-fn told(outcome: &ReloadOutcome) -> Value {
+fn outcome_fields(outcome: &ReloadOutcome) -> Value {
     let faults: Vec<String> = match outcome {
         ReloadOutcome::Refused { faults } => faults.iter().map(ToString::to_string).collect(),
         ReloadOutcome::Reloaded(_) | ReloadOutcome::Failed { .. } => Vec::new(),

@@ -44,7 +44,7 @@ fn seats(engine: &MatchingEngine, partner: &str, back: Duration) -> Result<Vec<V
 
 fn seat(timing: &SeatTiming) -> Value {
     let other = |other: &OtherTimeout| {
-        fields! { offers => other.offers_told(), change => other.change_told(), ..other }
+        fields! { offers => other.offers_summary(), change => other.change_summary(), ..other }
     };
     fields! { others => timing.timeouts.iter().map(other).collect::<Vec<_>>(), timing }
 }

@@ -100,9 +100,9 @@ async fn examine(config: Option<&Path>) -> Vec<Finding> {
     findings.push(store::store(&settings.store, &daemon).await);
     findings.extend(listeners::certificates(&settings));
     findings.extend(listeners::ports(&settings, !matches!(daemon, Ok(None))));
-    findings.extend(report.standings.iter().filter_map(partners::judged));
+    findings.extend(report.statuses.iter().filter_map(partners::judged));
     if let Ok(book) = &book {
-        findings.extend(partners::reachable(&settings, book, &report.standings).await);
+        findings.extend(partners::reachable(&settings, book, &report.statuses).await);
     }
     [of_settings(&unshown(faults, &findings)), findings].concat()
 }

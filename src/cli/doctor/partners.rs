@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::{CheckState, DoctorCheck, Finding};
 use crate::cli::prelude::*;
 use offerd_base::partner_health::{Health, Judgement};
-use offerd_engine::matching::limiter::{SeatStanding, State};
+use offerd_engine::matching::limiter::{SeatStatus, State};
 use offerd_engine::matching::partner_clients::{PartnerClient, PartnerClients};
 use offerd_wire::{CallError, Phase};
 
@@ -22,7 +22,7 @@ const ADD_LIST: &str =
 /// Connects to every host of every partner: DNS, TCP and TLS, each within its `wire.connect_timeout`, all
 /// concurrently. Skips partners that their files pause. Of partners that the running daemon finds unwell, a
 /// connection proves nothing: they have its [finding](judged) instead.
-pub async fn reachable(settings: &Settings, book: &Book, standings: &[SeatStanding]) -> Vec<Finding> {
+pub async fn reachable(settings: &Settings, book: &Book, statuses: &[SeatStatus]) -> Vec<Finding> {
     // Their faults are those of partner files.
     let Ok(clients) = PartnerClients::new(settings.wire).opened(book) else { return Vec::new() };
     let over_http = || book.seats().iter().filter(|seat| seat.http.is_some());
@@ -37,7 +37,7 @@ pub async fn reachable(settings: &Settings, book: &Book, standings: &[SeatStandi
             }
         }
     }
-    let unwell = |key: &str| standings.iter().any(|of| of.partner == key && judged(of).is_some());
+    let unwell = |key: &str| statuses.iter().any(|of| of.partner == key && judged(of).is_some());
     let reached = join_all(asked.into_iter().map(async |asked| (asked.0.clone(), reach(asked).await))).await;
     let reached = reached.into_iter().filter(|(key, one)| one.state != CheckState::Good || !unwell(key));
     let mut findings: Vec<Finding> = reached.map(|(_, finding)| finding).collect();
@@ -49,11 +49,11 @@ pub async fn reachable(settings: &Settings, book: &Book, standings: &[SeatStandi
 }
 
 /// What the daemon finds wrong with a seat. What keeps the seat out precedes its health.
-pub fn judged(of: &SeatStanding) -> Option<Finding> {
+pub fn judged(of: &SeatStatus) -> Option<Finding> {
     let is = |words: &str| format!("`{}` {} is {words}", of.partner, of.product_type);
     match of.state {
-        State::BreakerOpen => return Some(CHECK.wrong(is(&of.told()), MEND)),
-        State::ListMissing => return Some(CHECK.wrong(is(&of.told()), ADD_LIST)),
+        State::BreakerOpen => return Some(CHECK.wrong(is(&of.description()), MEND)),
+        State::ListMissing => return Some(CHECK.wrong(is(&of.description()), ADD_LIST)),
         _ => {}
     }
     let Judgement { health, cause } = &of.health;
@@ -102,10 +102,10 @@ mod tests {
     #[test]
     fn a_seat_that_is_kept_out_has_one_row_with_the_cause() {
         let told = |state: &str, health: &str| {
-            let standing = json!({ "partner": "far", "productType": "loan", "state": state,
+            let status = json!({ "partner": "far", "productType": "loan", "state": state,
                 "since": "2026-11-20T10:00:00Z", "breaker": "open, asks again in 3 s; last: status 500",
                 "askedThisMinute": 0, "askedToday": 0, "owedToday": 0.0, "health": { "health": health } });
-            judged(&serde_json::from_value(standing).unwrap()).map(|one| (one.state, one.found))
+            judged(&serde_json::from_value(status).unwrap()).map(|one| (one.state, one.found))
         };
         let open = "`far` loan is behind an open breaker since 2026-11-20 10:00 UTC: open, asks again in \
             3 s; last: status 500";

@@ -5,7 +5,7 @@ use std::fs;
 use super::{DoctorCheck, Finding};
 use crate::cli::prelude::*;
 use offerd_base::run_file::RunFile;
-use offerd_engine::matching::limiter::SeatStanding;
+use offerd_engine::matching::limiter::SeatStatus;
 use offerd_insight::nodes::{NodeList, NodeStatus};
 use offerd_outbound::alerts::{AlertStatus, AlertsStatus, ReceiverStatus, Severity};
 
@@ -25,7 +25,7 @@ pub struct DaemonReport {
     alerts: Option<AlertsStatus>,
     nodes: Option<NodeList>,
     /// Its partners, with their health.
-    pub standings: Vec<SeatStanding>,
+    pub statuses: Vec<SeatStatus>,
     /// What to do when it has not loaded the files as they are.
     to_load: String,
 }
@@ -40,7 +40,7 @@ impl DaemonReport {
             ready: ready.ok().map(|answer| (answer.status.is_success(), answer.text())),
             alerts: daemon.ask(Method::GET, "/alerts").await.ok(),
             nodes: daemon.ask(Method::GET, "/nodes").await.ok(),
-            standings: daemon.ask(Method::GET, "/partners").await.unwrap_or_default(),
+            statuses: daemon.ask(Method::GET, "/partners").await.unwrap_or_default(),
             to_load: to_load(config, files.as_deref()),
         }
     }
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
     use offerd_insight::nodes::NodeView;
 
-    fn standing(told: serde_json::Value) -> AlertsStatus {
+    fn status(told: serde_json::Value) -> AlertsStatus {
         let receiver = json!({ "name": "ops", "place": "chat", "outstanding": 1, "lastSent": null,
             "failingSince": told.as_array().filter(|told| !told.is_empty()).map(|_| 0), "lastError": "refused" });
         serde_json::from_value(json!({ "alerts": told, "receivers": [receiver] })).unwrap()
@@ -179,7 +179,7 @@ mod tests {
         };
         let report = DaemonReport {
             ready: Some((true, "ready\nSystem clock is off by 1h (ahead)".to_owned())),
-            alerts: Some(standing(json!([]))),
+            alerts: Some(status(json!([]))),
             nodes: node(&told),
             ..DaemonReport::default()
         };
@@ -193,7 +193,7 @@ mod tests {
         nodes.warnings.push("nodes differ".to_owned());
         let report = DaemonReport {
             ready: Some((false, "not accepting new leads: x".to_owned())),
-            alerts: Some(standing(alerts)),
+            alerts: Some(status(alerts)),
             nodes: Some(nodes),
             ..DaemonReport::default()
         };

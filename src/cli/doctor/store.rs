@@ -99,7 +99,7 @@ fn of_database(settings: &StoreSettings) -> Finding {
                     format!("{place} gives one session to several connections: a pooler is in front of it");
                 return CHECK.wrong(found, POOLER);
             }
-            let (took, skew) = (figures.standing.round_trip, figures.standing.clock_ahead_ms);
+            let (took, skew) = (figures.status.round_trip, figures.status.clock_ahead_ms);
             let found = format!("{place} answers within {took:?}, tables of version {}", figures.version);
             match skew.unsigned_abs() > SKEW_MS {
                 true => CHECK.wrong(

@@ -79,7 +79,7 @@ pub async fn run(settings: &Settings, arguments: &EventsImportArguments) -> Resu
             json!({ "read": read, "imported": new, "known": known, "bad": bad, "dryRun": arguments.dry_run }),
         );
     } else {
-        page::print(tally.told(arguments.dry_run));
+        page::print(tally.summary(arguments.dry_run));
     }
     CommandError::unless(bad == 0)
 }
@@ -140,7 +140,7 @@ impl LineTally {
                 ImportOutcome::Refused(errors) => self.refuse(bar, line, &errors),
             }
         }
-        bar.set_message(self.told(false));
+        bar.set_message(self.summary(false));
     }
 
     /// Counts a bad line and prints its faults.
@@ -153,7 +153,7 @@ impl LineTally {
         }
     }
 
-    fn told(&self, dry_run: bool) -> String {
+    fn summary(&self, dry_run: bool) -> String {
         let Self { new, known, bad, .. } = self;
         if dry_run {
             return format!("{new} good, {bad} bad; nothing was imported");

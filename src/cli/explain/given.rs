@@ -13,13 +13,13 @@ use offerd_model::Lead;
 pub async fn explain(settings: &Settings, book: &Book, arguments: &ExplainArguments) -> Result<(), String> {
     let (_, lead) = read_lead(Path::new(&arguments.lead))?;
     arguments.check_partner(book)?;
-    let (mut standings, mut on_lists) = (Vec::new(), None);
+    let (mut statuses, mut on_lists) = (Vec::new(), None);
     if let Some(daemon) = AdminClient::of_daemon(settings).await? {
-        standings = daemon.ask(Method::GET, "/partners").await?;
+        statuses = daemon.ask(Method::GET, "/partners").await?;
         on_lists = Some(daemon.post("/suppressions/naming", &lead).await?);
     }
     let most = settings.matching.partners_per_lead;
-    let seats = dry_run(book, &standings, on_lists.as_ref(), most, &lead, Utc::now());
+    let seats = dry_run(book, &statuses, on_lists.as_ref(), most, &lead, Utc::now());
     let wanted = seats.iter().filter(|seat| arguments.wants(&seat.partner));
     if arguments.json {
         page::print_json(&wanted.collect::<Vec<_>>())?;

@@ -69,11 +69,11 @@ pub async fn run(settings: &Settings, book: &Book, arguments: &Try) -> Result<()
     if let Some(reasons) = not_asked(seat, &lead, &asked) {
         page::print(format_args!("the partner would not be asked about this lead: {reasons}"));
     }
-    let token = source.token_request(asked.test, Secrets::Masked).map_err(told)?;
+    let token = source.token_request(asked.test, Secrets::Masked).map_err(failure_text)?;
     if let Some(token) = &token {
         page::print(request_text(token, false));
     }
-    let shown = request(source, &shown_lead, &asked, Secrets::Masked).map_err(told)?;
+    let shown = request(source, &shown_lead, &asked, Secrets::Masked).map_err(failure_text)?;
     let shown = shown.ok_or("the partner has no `sandbox_url`; `--live` shows the live side")?;
     page::print(request_text(&shown, token.is_some()));
     if shown_lead != lead {
@@ -148,7 +148,7 @@ fn request(
 }
 
 /// The message of a mapping fault; the mapping ran on data that may be shown.
-fn told(error: MappingError) -> String {
+fn failure_text(error: MappingError) -> String {
     format!("the request cannot be made: {}", error.in_full())
 }
 

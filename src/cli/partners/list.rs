@@ -2,35 +2,35 @@
 
 use crate::cli::prelude::*;
 use offerd_base::partner_health::{Health, Judgement};
-use offerd_engine::matching::limiter::{LimitUse, SeatStanding, State};
+use offerd_engine::matching::limiter::{LimitUse, SeatStatus, State};
 use offerd_model::RejectReason;
 
 /// Note on what the counts exclude.
 pub const COUNTED: &str = "Test leads are not counted.";
 
-/// The standings, one row each.
-pub fn sheet(standings: &[SeatStanding]) -> Sheet {
-    sheet!(standings, standing => {
-        let color = if standing.state == State::Active { Color::Green } else { Color::Yellow };
-        "partner" => &standing.partner,
-        "product" => standing.product_type.as_str(),
-        "state" => SheetValue::from(standing.told()).in_color(color),
-        "health" => health(&standing.health),
-        "this minute" => of(standing.asked_this_minute, standing.per_minute),
-        "today" => of(standing.asked_today, standing.per_day),
-        "week, month" => longer(standing),
-        "payouts today" => match standing.per_day_budget {
-            Some(budget) => format!("{} of {}", page::dollars(standing.owed_today), page::dollars(budget)),
-            None => page::dollars(standing.owed_today),
+/// The statuses, one row each.
+pub fn sheet(statuses: &[SeatStatus]) -> Sheet {
+    sheet!(statuses, status => {
+        let color = if status.state == State::Active { Color::Green } else { Color::Yellow };
+        "partner" => &status.partner,
+        "product" => status.product_type.as_str(),
+        "state" => SheetValue::from(status.description()).in_color(color),
+        "health" => health(&status.health),
+        "this minute" => of(status.asked_this_minute, status.per_minute),
+        "today" => of(status.asked_today, status.per_day),
+        "week, month" => longer(status),
+        "payouts today" => match status.per_day_budget {
+            Some(budget) => format!("{} of {}", page::dollars(status.owed_today), page::dollars(budget)),
+            None => page::dollars(status.owed_today),
         },
     })
 }
 
 /// Decline reasons that a partner sends and its file does not declare, with what to add to the file; one per
 /// line.
-pub fn undeclared(standings: &[SeatStanding]) -> Vec<String> {
+pub fn undeclared(statuses: &[SeatStatus]) -> Vec<String> {
     let mut lines = Vec::new();
-    for SeatStanding { partner, product_type, undeclared_reasons, .. } in standings {
+    for SeatStatus { partner, product_type, undeclared_reasons, .. } in statuses {
         if !undeclared_reasons.is_empty() {
             lines.push(format!(
                 "{partner} declines with words missing from {partner}.toml; [products.{product_type}.http.answer.reasons] gives each a meaning:"
@@ -65,9 +65,9 @@ fn health(Judgement { health, cause }: &Judgement) -> SheetValue {
 }
 
 /// Use of the caps that have no column of their own.
-fn longer(standing: &SeatStanding) -> String {
+fn longer(status: &SeatStatus) -> String {
     let has_column = |it: &LimitUse| ["per_minute", "per_day", "budget"].contains(&it.limit);
-    let longer = standing.uses().into_iter().filter(|it| !has_column(it));
+    let longer = status.uses().into_iter().filter(|it| !has_column(it));
     longer.map(|it| format!("{} of {}", it.used, it.most)).collect::<Vec<_>>().join(", ")
 }
 

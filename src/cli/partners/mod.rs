@@ -9,7 +9,7 @@ mod timing;
 
 use super::prelude::*;
 use offerd_admin::partners::PauseOrder;
-use offerd_engine::matching::limiter::SeatStanding;
+use offerd_engine::matching::limiter::SeatStatus;
 use offerd_engine::matching::pausing::Pausable;
 use offerd_insight::hindsight::timing::SeatTiming;
 use offerd_model::ProductType;
@@ -72,11 +72,11 @@ pub async fn run(config: Option<&Path>, command: PartnersCommand) -> Result<(), 
     let admin = async || AdminClient::find_with_partners(&super::settings(config)?).await;
     match command {
         PartnersCommand::List { json } => {
-            let standings = standings(&admin().await?).await?;
-            page::show(&standings, json, || {
-                page::print_sheet(&list::sheet(&standings));
+            let statuses = statuses(&admin().await?).await?;
+            page::show(&statuses, json, || {
+                page::print_sheet(&list::sheet(&statuses));
                 page::print(list::COUNTED);
-                list::undeclared(&standings).iter().for_each(page::print);
+                list::undeclared(&statuses).iter().for_each(page::print);
             })?;
         }
         PartnersCommand::New(new) => new::write(&super::settings(config)?, &new)?,
@@ -143,7 +143,7 @@ async fn show_timing(admin: &AdminClient, asked: &timing::Timing) -> Result<(), 
     if let Some(key) = &asked.partner {
         timings.retain(|timing| timing.partner == *key);
         if timings.is_empty() {
-            known_among(standings(admin).await?.iter().map(|standing| standing.partner.as_str()), key)?;
+            known_among(statuses(admin).await?.iter().map(|status| status.partner.as_str()), key)?;
         }
     }
     page::show(&timings, asked.json, || {
@@ -164,7 +164,7 @@ async fn show_timing(admin: &AdminClient, asked: &timing::Timing) -> Result<(), 
     })
 }
 
-async fn standings(admin: &AdminClient) -> Result<Vec<SeatStanding>, String> {
+async fn statuses(admin: &AdminClient) -> Result<Vec<SeatStatus>, String> {
     admin.ask(Method::GET, "/partners").await
 }
 

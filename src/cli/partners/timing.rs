@@ -63,8 +63,8 @@ pub fn other_timeouts(timings: &[SeatTiming]) -> Sheet {
         "partner" => partner(timing),
         "product" => timing.product_type.as_str(),
         "timeout": Figure => format!("{} ({} %)", millis(Some(other.timeout_ms)), other.percent),
-        "asks with offers": Figure => other.offers_told(),
-        "of today's offers": Figure => other.change_told(),
+        "asks with offers": Figure => other.offers_summary(),
+        "of today's offers": Figure => other.change_summary(),
         "tables p50": Figure => millis(other.tables_p50_ms),
         "tables p95": Figure => millis(other.tables_p95_ms),
     })

@@ -12,7 +12,7 @@ use super::ask_statistics::AskStatistics;
 use super::callbacks::Callbacks;
 use super::complete_tables::CompleteTables;
 use super::configuration::Configuration;
-use super::limiter::{self, Limiter, LimiterRound, SeatStanding, State};
+use super::limiter::{self, Limiter, LimiterRound, SeatStatus, State};
 use super::messages::TableSnapshot;
 use super::rendering::render;
 use super::shown_posts::ShownTables;
@@ -168,29 +168,29 @@ impl MatchingEngine {
     }
 
     /// The current state of every seat, by its limits and its circuit breaker.
-    pub fn standings(&self) -> Vec<SeatStanding> {
+    pub fn statuses(&self) -> Vec<SeatStatus> {
         let Configuration { book, clients, .. } = &*self.configuration();
-        let mut standings = self.limiter.standings(book);
+        let mut statuses = self.limiter.statuses(book);
         let lists = self.suppressions.now();
-        for (seat, standing) in book.seats().iter().zip(&mut standings) {
-            if standing.state == State::Active && lists.missing(seat).is_some() {
-                (standing.state, standing.until) = (State::ListMissing, None);
+        for (seat, status) in book.seats().iter().zip(&mut statuses) {
+            if status.state == State::Active && lists.missing(seat).is_some() {
+                (status.state, status.until) = (State::ListMissing, None);
             }
             let client = clients.of(seat);
-            standing.undeclared_reasons =
+            status.undeclared_reasons =
                 client.iter().flat_map(|client| client.undeclared_reasons.counted()).collect();
             let endpoint = client.map(|client| client.state());
             let last = endpoint.as_ref().and_then(|endpoint| endpoint.last_failure.clone());
             let endpoint = endpoint.filter(|endpoint| !endpoint.only_logged);
-            if let (State::Active, Some(endpoint)) = (standing.state, endpoint)
+            if let (State::Active, Some(endpoint)) = (status.state, endpoint)
                 && let Some(since) = endpoint.ejected_since
             {
-                standing.state = State::BreakerOpen;
-                standing.since = Some(self.now() - since.elapsed());
-                standing.until = endpoint.asks_again_in.map(|time| self.now() + time);
-                standing.breaker = Some(endpoint.description());
+                status.state = State::BreakerOpen;
+                status.since = Some(self.now() - since.elapsed());
+                status.until = endpoint.asks_again_in.map(|time| self.now() + time);
+                status.breaker = Some(endpoint.description());
             }
-            standing.health = match standing.state {
+            status.health = match status.state {
                 State::PausedByFile | State::PausedByOperator | State::OutsideSchedule => {
                     Judgement { health: Health::NotAsked, cause: None }
                 }
@@ -198,20 +198,20 @@ impl MatchingEngine {
                 _ => self.statistics.judgement(&seat.identity.key, seat.product_type),
             };
             // An open breaker has it already.
-            if standing.breaker.is_none() {
-                standing.health.add_last_failure(last.as_deref());
+            if status.breaker.is_none() {
+                status.health.add_last_failure(last.as_deref());
             }
         }
-        standings
+        statuses
     }
 
     /// Exports the use of every limit and the health of every seat as metrics.
     pub fn measure(&self) {
-        let standings = self.standings();
-        standings.iter().for_each(SeatStanding::measure);
-        let health: HashMap<(&str, ProductType), Health> = standings
+        let statuses = self.statuses();
+        statuses.iter().for_each(SeatStatus::measure);
+        let health: HashMap<(&str, ProductType), Health> = statuses
             .iter()
-            .map(|standing| ((standing.partner.as_str(), standing.product_type), standing.health.health))
+            .map(|status| ((status.partner.as_str(), status.product_type), status.health.health))
             .collect();
         self.statistics.measure_health(|partner, product_type| health.get(&(partner, product_type)).copied());
     }

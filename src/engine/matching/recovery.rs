@@ -24,25 +24,25 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 const AT_ONCE: usize = 256;
 
 /// Nodes, by [turn](OpenTable::turn), that try to take over a table at once, and the factor on each retry.
-const FIRST: usize = 1;
-const MORE: usize = 4;
+const FIRST_CANDIDATES: usize = 1;
+const CANDIDATES_FACTOR: usize = 4;
 
 /// When the daemon tries again.
 const LATER: &str = "and is tried again after a failure of the store, and at the next start";
 
 #[derive(Default)]
 struct OrphanedTables {
-    left_behind: Vec<OpenTable>,
+    of_dead_nodes: Vec<OpenTable>,
     alive: BTreeSet<Uuid>,
     /// Tables of this node without an actor: abandoned, or just being started.
-    own: HashSet<Uuid>,
+    of_this_node: HashSet<Uuid>,
 }
 
 /// Takes over and resumes the pending tables of dead nodes for which this node ranks first; returns how many.
 /// Tables past their deadline complete at once with the answers they have.
 pub async fn recover(matchmaker: &Matchmaker) -> usize {
-    match unattended(matchmaker).await {
-        Ok(unattended) => take_over(matchmaker, unattended.of_ranks_below(FIRST, matchmaker)).await,
+    match orphaned(matchmaker).await {
+        Ok(orphaned) => take_over(matchmaker, orphaned.ranked_below(FIRST_CANDIDATES, matchmaker)).await,
         Err(error) => {
             error!(%error, "cannot find the pending rate tables; will retry when the store works again");
             0
@@ -61,11 +61,11 @@ enum RecoveryCause {
 }
 
 /// Runs recovery for ever: whenever a node ends, and whenever the store recovers from a failure.
-pub async fn recover_for_ever(matchmaker: &Matchmaker) {
+pub async fn recover_continuously(matchmaker: &Matchmaker) {
     let store = &matchmaker.engine().records.store;
     let mut nodes = store.changes_of(Topic::Nodes);
     let mut waiting: HashSet<Uuid> = HashSet::new();
-    let (mut ranks, mut is_left) = (FIRST, true);
+    let (mut ranks, mut is_left) = (FIRST_CANDIDATES, true);
     loop {
         let look = tokio::select! {
             () = store.until_mended() => RecoveryCause::Mended,
@@ -75,38 +75,42 @@ pub async fn recover_for_ever(matchmaker: &Matchmaker) {
                 RecoveryCause::Nodes
             }
         };
-        ranks = if look == RecoveryCause::Again { ranks.saturating_mul(MORE) } else { FIRST };
-        let Ok(unattended) = unattended(matchmaker).await else { continue };
-        let mine = unattended.of_ranks_below(ranks, matchmaker);
-        is_left = mine.len() < unattended.left_behind.len();
+        ranks = if look == RecoveryCause::Again {
+            ranks.saturating_mul(CANDIDATES_FACTOR)
+        } else {
+            FIRST_CANDIDATES
+        };
+        let Ok(orphaned) = orphaned(matchmaker).await else { continue };
+        let mine = orphaned.ranked_below(ranks, matchmaker);
+        is_left = mine.len() < orphaned.of_dead_nodes.len();
         take_over(matchmaker, mine).await;
         if look == RecoveryCause::Nodes {
             continue;
         }
         // A table without an owner now is abandoned, or its actor was just being started.
         let (left, new): (HashSet<_>, HashSet<_>) =
-            unattended.own.into_iter().partition(|table| waiting.contains(table));
+            orphaned.of_this_node.into_iter().partition(|table| waiting.contains(table));
         resume_all(matchmaker, left).await;
         waiting = if look == RecoveryCause::Mended { new } else { HashSet::new() };
     }
 }
 
 impl OrphanedTables {
-    fn of_ranks_below(&self, ranks: usize, matchmaker: &Matchmaker) -> Vec<OpenTable> {
+    fn ranked_below(&self, ranks: usize, matchmaker: &Matchmaker) -> Vec<OpenTable> {
         let me = matchmaker.engine().records.store.node();
-        self.left_behind.iter().copied().filter(|table| table.turn(me, &self.alive) < ranks).collect()
+        self.of_dead_nodes.iter().copied().filter(|table| table.turn(me, &self.alive) < ranks).collect()
     }
 }
 
 /// Reads the pending tables, then the live nodes: in this order, the owner of a new table was alive before.
-async fn unattended(matchmaker: &Matchmaker) -> Result<OrphanedTables, ReadError> {
+async fn orphaned(matchmaker: &Matchmaker) -> Result<OrphanedTables, ReadError> {
     let engine = Arc::clone(matchmaker.engine());
-    let read = tokio::task::spawn_blocking(move || read_unattended(&engine)).await;
+    let read = tokio::task::spawn_blocking(move || read_orphaned(&engine)).await;
     // Fails only by a panic or at the end of the process.
     read.unwrap_or_else(|_| Ok(OrphanedTables::default()))
 }
 
-fn read_unattended(engine: &MatchingEngine) -> Result<OrphanedTables, ReadError> {
+fn read_orphaned(engine: &MatchingEngine) -> Result<OrphanedTables, ReadError> {
     let store = &engine.records.store;
     let open = OpenTable::all(store).collect::<Result<Vec<_>, _>>()?;
     let alive = store.alive()?;
@@ -114,10 +118,10 @@ fn read_unattended(engine: &MatchingEngine) -> Result<OrphanedTables, ReadError>
     for table in open {
         if table.node == store.node() {
             if !engine.actors.has(table.uuid) {
-                found.own.insert(table.uuid);
+                found.of_this_node.insert(table.uuid);
             }
         } else if !found.alive.contains(&table.node) {
-            found.left_behind.push(table);
+            found.of_dead_nodes.push(table);
         }
     }
     Ok(found)

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::messages::{Leave, Polled, TableSnapshot, Until};
-use super::recovery::{recover, recover_for_ever};
+use super::recovery::{recover, recover_continuously};
 use super::refused::LeadRefusal;
 use super::showing::poll;
 use crate::partner_files::{PartnerFile, partner};
@@ -296,7 +296,7 @@ fn when_a_failed_disk_works_again_what_was_pending_goes_on() {
     paused(async {
         let world = World::of(&[partner("slow").loan(&simulate("1s"))]).await;
         let matchmaker = world.matchmaker.clone();
-        let recovering = actix_rt::spawn(async move { recover_for_ever(&matchmaker).await });
+        let recovering = actix_rt::spawn(async move { recover_continuously(&matchmaker).await });
         let before = world.submit(Until::Prompt).await;
         world.disk.set(true);
         tokio::time::sleep(Duration::from_secs(5)).await;

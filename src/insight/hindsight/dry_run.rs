@@ -3,15 +3,15 @@
 use chrono::{DateTime, Utc};
 
 use super::judgement::{EligibilityObjection, NOT_PAUSED, SeatJudgement, judge};
-use offerd_engine::matching::limiter::{SeatStanding, State};
+use offerd_engine::matching::limiter::{SeatStatus, State};
 use offerd_engine::matching::suppressions::ListMembership;
 use offerd_model::{CreditBands, Lead};
 use offerd_partners::{Book, Facts, Seat};
 
-/// Judges a lead by a book at a given time, by present standings and any suppression lists that name it.
+/// Judges a lead by a book at a given time, by present statuses and any suppression lists that name it.
 pub fn dry_run(
     book: &Book,
-    standings: &[SeatStanding],
+    statuses: &[SeatStatus],
     on_lists: Option<&ListMembership>,
     most: usize,
     lead: &Lead,
@@ -21,14 +21,14 @@ pub fn dry_run(
     judge(book, &facts, Some(now), most, &|seat| {
         let suppressed = on_lists.and_then(|lists| lists.against(seat)).map(|by| by.wanted_and_found());
         let suppressed = suppressed.map(|(wanted, found)| EligibilityObjection::new(wanted, found));
-        suppressed.or_else(|| counted_against(standings, seat))
+        suppressed.or_else(|| counted_against(statuses, seat))
     })
 }
 
-/// The standing that rules a seat out. [`judge`] itself checks what the file states.
-fn counted_against(standings: &[SeatStanding], seat: &Seat) -> Option<EligibilityObjection> {
-    let standing = standings.iter().find(|one| seat.is_of(&one.partner, one.product_type))?;
-    let wanted = match standing.state {
+/// The status that rules a seat out. [`judge`] itself checks what the file states.
+fn counted_against(statuses: &[SeatStatus], seat: &Seat) -> Option<EligibilityObjection> {
+    let status = statuses.iter().find(|one| seat.is_of(&one.partner, one.product_type))?;
+    let wanted = match status.state {
         State::Active | State::PausedByFile => return None,
         State::OutsideSchedule | State::OutsideDays | State::ListMissing => return None,
         State::PausedByOperator => NOT_PAUSED,
@@ -36,5 +36,5 @@ fn counted_against(standings: &[SeatStanding], seat: &Seat) -> Option<Eligibilit
         State::OverBudget => "payouts below its budget",
         State::BreakerOpen => "a partner without too many recent failures",
     };
-    Some(EligibilityObjection::new(wanted, standing.told()))
+    Some(EligibilityObjection::new(wanted, status.description()))
 }

@@ -173,13 +173,13 @@ mod tests {
         let alert = Alert::begun("OfferdFails", Vec::new(), "x", 1);
         board.ledger().alerts.insert(alert.fingerprint(), alert);
         board.ledger().unread = Some("the database is gone".to_owned());
-        let standing = board.status(&settings.alerts);
-        assert_eq!(standing.alerts.len(), 1, "what was read before stays");
-        let doubt = standing.doubt.unwrap();
+        let status = board.status(&settings.alerts);
+        assert_eq!(status.alerts.len(), 1, "what was read before stays");
+        let doubt = status.doubt.unwrap();
         assert!(doubt.contains("cannot tell which alerts fire") && doubt.ends_with("is gone"), "{doubt}");
         board.ledger().follow(&store);
-        let standing = board.status(&settings.alerts);
-        assert_eq!((standing.alerts.len(), standing.doubt), (0, None));
+        let status = board.status(&settings.alerts);
+        assert_eq!((status.alerts.len(), status.doubt), (0, None));
     }
 
     #[tokio::test]

@@ -75,11 +75,11 @@ impl AlertKeeper {
             let (readings, under_way) = Default::default();
             let (measure, cause) = (Box::new(measure), Box::new(cause));
             Self { store, board, settings, measure, cause, wire, readings, baseline, begun_ms, under_way }
-                .keep()
+                .run()
         })
     }
 
-    async fn keep(mut self) {
+    async fn run(mut self) {
         self.until_it_tells().await;
         if let Err(failure) = begin_backups(&self.store).await {
             warn!(%failure, "could not record that no backup exists yet");
@@ -172,10 +172,11 @@ impl AlertKeeper {
             {
                 summary = format!("{summary}: {cause}");
             }
-            let look = ConditionEvaluation { holds, summary: &summary, now_ms, wait, keep: rule.keep };
+            let evaluation =
+                ConditionEvaluation { holds, summary: &summary, now_ms, wait, keep_firing: rule.keep_firing };
             let id = fingerprint(rule.name, &labels);
             let known = ledger.alerts.get(&id).cloned();
-            let (after, change) = next(known, rule.name, &labels, &look);
+            let (after, change) = next(known, rule.name, &labels, &evaluation);
             match after {
                 Some(alert) => {
                     tell_log(&alert, change);

@@ -44,7 +44,7 @@ pub struct AlertRule {
     /// How long its condition must hold before it fires.
     pub wait: Duration,
     /// How long it keeps firing after its condition has stopped holding.
-    pub keep: Duration,
+    pub keep_firing: Duration,
     /// What happened; the labels in braces and `{value}` are filled in.
     pub summary: &'static str,
     /// The section of the handbook's metrics chapter about it.
@@ -71,7 +71,7 @@ const fn rule(
     summary: &'static str,
     runbook: &'static str,
 ) -> AlertRule {
-    AlertRule { name, severity, wait, keep: NO, summary, runbook, condition, by }
+    AlertRule { name, severity, wait, keep_firing: NO, summary, runbook, condition, by }
 }
 
 use AlertBound::{Above, AboveSetting, Ahead, AtLeast, FarFromZero, Is, Past};
@@ -99,7 +99,7 @@ pub const RULES: &[AlertRule] = &[
         "requests are turned away: {reason}", "requests-are-turned-away"),
     rule("OfferdConnectionsAtLimit", Ticket, minutes(5), Growth(HTTP_CONNECTIONS_REFUSED, ("", ""), minutes(5), 0.0), &["listener", "reason"],
         "the {listener} listener has no room for connections: {reason}", "requests-are-turned-away"),
-    AlertRule { keep: minutes(5), ..rule("OfferdPartnerUnwell", Ticket, NO, Level(PARTNER_HEALTH, Above(0.0)), &["partner", "product_type"],
+    AlertRule { keep_firing: minutes(5), ..rule("OfferdPartnerUnwell", Ticket, NO, Level(PARTNER_HEALTH, Above(0.0)), &["partner", "product_type"],
         "{partner} ({product_type}) is worse than usual: {value}", "a-partner-is-unwell") },
     rule("OfferdBreakerOpen", Ticket, minutes(5), Level(WIRE_BREAKER_STATE, Is(2.0)), &["pool", "endpoint"],
         "the breaker of {pool} ({endpoint}) is open: it blocks calls", "a-breaker-is-open"),
@@ -211,11 +211,11 @@ groups:
     }
 
     fn shipped(rule: &AlertRule) -> String {
-        let AlertRule { name, severity, wait, keep, runbook, .. } = rule;
+        let AlertRule { name, severity, wait, keep_firing, runbook, .. } = rule;
         let mut text =
             format!("\n      - alert: {name}\n        expr: {}\n", query(&rule.condition, rule.by));
         for (key, span) in
-            [("for", wait), ("keep_firing_for", keep)].into_iter().filter(|(_, span)| **span > NO)
+            [("for", wait), ("keep_firing_for", keep_firing)].into_iter().filter(|(_, span)| **span > NO)
         {
             writeln!(text, "        {key}: {}", in_words(*span)).unwrap();
         }

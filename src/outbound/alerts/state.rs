@@ -43,7 +43,7 @@ pub(super) struct ConditionEvaluation<'l> {
     /// How long it must hold before it fires.
     pub wait: Duration,
     /// How long it keeps firing afterwards.
-    pub keep: Duration,
+    pub keep_firing: Duration,
 }
 
 impl Alert {
@@ -81,17 +81,17 @@ pub(super) fn next(
     known: Option<Alert>,
     name: &str,
     labels: &Labels,
-    look: &ConditionEvaluation<'_>,
+    evaluation: &ConditionEvaluation<'_>,
 ) -> (Option<Alert>, Option<AlertChange>) {
     let going_on = known.as_ref().is_some_and(|alert| !alert.has_ended());
-    match (look.holds, going_on) {
+    match (evaluation.holds, going_on) {
         (Some(true), _) => {
-            let begun = || Alert::begun(name, labels.clone(), look.summary, look.now_ms);
+            let begun = || Alert::begun(name, labels.clone(), evaluation.summary, evaluation.now_ms);
             let mut alert = known.filter(|_| going_on).unwrap_or_else(begun);
-            (alert.held_ms, alert.summary) = (look.now_ms, look.summary.to_owned());
-            let fires = alert.fired_ms.is_none() && passed(alert.since_ms, look) >= look.wait;
+            (alert.held_ms, alert.summary) = (evaluation.now_ms, evaluation.summary.to_owned());
+            let fires = alert.fired_ms.is_none() && passed(alert.since_ms, evaluation) >= evaluation.wait;
             if fires {
-                alert.fired_ms = Some(look.now_ms);
+                alert.fired_ms = Some(evaluation.now_ms);
             }
             (Some(alert), fires.then_some(AlertChange::Fired))
         }
@@ -102,9 +102,9 @@ pub(super) fn next(
             if !alert.is_firing() {
                 return (None, None);
             }
-            let over = passed(alert.held_ms, look) >= look.keep;
+            let over = passed(alert.held_ms, evaluation) >= evaluation.keep_firing;
             if over {
-                alert.ended_ms = Some(look.now_ms);
+                alert.ended_ms = Some(evaluation.now_ms);
             }
             (Some(alert), over.then_some(AlertChange::Ended))
         }
@@ -112,8 +112,8 @@ pub(super) fn next(
 }
 
 /// The time since `at_ms`; zero if the clock was set back.
-fn passed(at_ms: i64, look: &ConditionEvaluation<'_>) -> Duration {
-    Duration::from_millis(u64::try_from(look.now_ms - at_ms).unwrap_or(0))
+fn passed(at_ms: i64, evaluation: &ConditionEvaluation<'_>) -> Duration {
+    Duration::from_millis(u64::try_from(evaluation.now_ms - at_ms).unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -125,14 +125,14 @@ mod tests {
         let mut alert = None;
         let mut changes = Vec::new();
         for (second, holds) in looks {
-            let look = ConditionEvaluation {
+            let evaluation = ConditionEvaluation {
                 holds: *holds,
                 summary: "",
                 now_ms: second * 1000,
                 wait: Duration::from_secs(wait),
-                keep: Duration::from_secs(keep),
+                keep_firing: Duration::from_secs(keep),
             };
-            let (after, change) = next(alert, "x", &Vec::new(), &look);
+            let (after, change) = next(alert, "x", &Vec::new(), &evaluation);
             alert = after;
             changes.extend(change.map(|change| (*second, change)));
         }

@@ -43,10 +43,10 @@ impl PostbackKeeper {
         queueing: impl Fn() -> Duration + Send + Sync + 'static,
     ) -> Result<Worker, String> {
         let keeper = Self { store, wire: wire(false), queueing: Arc::new(queueing), tasks: BTreeMap::new() };
-        Worker::start("postbacks", move || keeper.keep(subscriptions))
+        Worker::start("postbacks", move || keeper.run(subscriptions))
     }
 
-    async fn keep(mut self, mut subscriptions: watch::Receiver<Arc<Subscriptions>>) {
+    async fn run(mut self, mut subscriptions: watch::Receiver<Arc<Subscriptions>>) {
         // The previous leader's outstanding deliveries are read only then.
         self.store.until_leader().await;
         let mut sweep_at = Instant::now();

@@ -15,10 +15,10 @@ use serde_json::Value;
 use super::client_auth::{Auth, ClientProof};
 use super::document;
 use super::expression::{Expression, text};
+use super::http_partner::HttpPartner;
 use super::mapping_error::{MappingError, MappingResult};
 use super::request::HttpRequest;
 use super::secret::{MASKED, Secrets};
-use super::source::HttpPartner;
 use crate::truth::says_nothing;
 use offerd_model::Timestamp;
 
@@ -93,7 +93,7 @@ impl HttpPartner {
     /// Whether both use the same secrets, client certificate and authorities.
     pub fn same_credentials(&self, other: &Self) -> bool {
         let certificates =
-            |source: &Self| (source.wire.client_certificate.clone(), source.wire.authorities.clone());
+            |partner: &Self| (partner.wire.client_certificate.clone(), partner.wire.authorities.clone());
         self.secrets == other.secrets && certificates(self) == certificates(other)
     }
 

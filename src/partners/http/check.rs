@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::declared::{self, Http, SecretLocation};
+use super::http_partner::{HttpPartner, PartnerSecrets};
 use super::mapping_lines::MappingLines;
 use super::mappings::Mappings;
 use super::secret::Secret;
 use super::signing::keys_of;
-use super::source::{HttpPartner, PartnerSecrets};
 use super::step::CallStep;
 use crate::check::checker::PartnerFileChecker;
 use crate::declared::Product;

@@ -38,6 +38,7 @@ pub mod expression;
 mod figures;
 mod filters;
 mod fixed;
+pub mod http_partner;
 mod json_fault;
 mod jws;
 mod mapping_error;
@@ -50,7 +51,6 @@ mod plain;
 pub mod request;
 pub mod secret;
 mod signing;
-pub mod source;
 mod specimen;
 mod spellings;
 mod step;
@@ -63,10 +63,10 @@ mod xml;
 pub use answer::{AnswerReading, Answered, Received};
 pub use ask_progress::{AskProgress, Awaited, NextCall, StoredAskProgress};
 pub use declared::Post;
+pub use http_partner::{AskContext, HttpPartner, MappingInput};
 pub use mapping_error::{MappingError, MappingResult};
 pub use request::HttpRequest;
 pub use secret::Secrets;
-pub use source::{AskContext, HttpPartner, MappingInput};
 
 #[cfg(test)]
 mod tests;

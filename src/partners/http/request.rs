@@ -8,9 +8,9 @@ use uuid::Uuid;
 
 use super::ask_progress::AskProgress;
 use super::expression::{Expression, text};
+use super::http_partner::{HttpPartner, MappingInput};
 use super::mapping_error::{MappingError, MappingResult};
 use super::secret::Secrets;
-use super::source::{HttpPartner, MappingInput};
 use super::step::{BodyMapping, CallStep};
 
 /// A request to a partner, ready to be sent. Not `Debug`, since it holds personal data and secrets.

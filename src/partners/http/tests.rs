@@ -100,13 +100,13 @@ fn reading_from(
     let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(content_type))]);
     let seat = &book.seats()[0];
     let fitting: Vec<_> = seat.offers.iter().filter(|offer| offer.rule.holds(&facts)).collect();
-    let source = seat.http.as_ref().unwrap();
+    let partner = seat.http.as_ref().unwrap();
     let given = MappingInput::of(&facts, &asked);
     let status = StatusCode::from_u16(status).unwrap();
     let received = Received { status, headers: &headers, body: body.as_bytes() };
-    match source.next_after(&mut progress, received, &given)? {
+    match partner.next_after(&mut progress, received, &given)? {
         NextCall::Ended(reading) => Ok(reading),
-        NextCall::Read => source.read_answer(&progress, received, &given, &facts, &fitting),
+        NextCall::Read => partner.read_answer(&progress, received, &given, &facts, &fitting),
         next => Ok(Answered::Failed(format!("{next:?}")).into()),
     }
 }
@@ -252,9 +252,9 @@ fn the_paths_of_a_verdict_that_an_answer_lacks_are_named() {
     let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
     let body = br#"{"decision": {"state": "no"}, "fault": ""}"#;
     let received = Received { status: StatusCode::OK, headers: &headers, body };
-    let source = book.seats()[0].http.as_ref().unwrap();
+    let partner = book.seats()[0].http.as_ref().unwrap();
     let lacking =
-        source.lacking_verdicts(&AskProgress::default(), received, &MappingInput::of(&facts, &asked));
+        partner.lacking_verdicts(&AskProgress::default(), received, &MappingInput::of(&facts, &asked));
     let told: Vec<String> = lacking.iter().map(ToString::to_string).collect();
     assert_eq!(
         told,
@@ -655,8 +655,8 @@ fn requested(book: &Book) -> Result<Option<HttpRequest>, MappingError> {
     let now = Utc.with_ymd_and_hms(2026, 11, 21, 12, 0, 0).unwrap();
     let facts = Facts::new(&lead, now, CreditBands::Current);
     let asked = AskContext { lead: Uuid::nil(), rate_table: Uuid::nil(), test: false, now };
-    let source = book.seats()[0].http.as_ref().unwrap();
-    source.request(&AskProgress::default(), &MappingInput::of(&facts, &asked), Secrets::Masked)
+    let partner = book.seats()[0].http.as_ref().unwrap();
+    partner.request(&AskProgress::default(), &MappingInput::of(&facts, &asked), Secrets::Masked)
 }
 
 /// It is made on the thread that asks, which others wait for.
@@ -1134,10 +1134,10 @@ fn a_ping_is_made_once_where_repeats_do_harm() {
             "[[products.mortgage.http.steps]]\nurl = 'https://lender.example/1'\njson = { a = 'now' }\n";
         let http = format!("wire = {wire}\n{ANSWER}{steps}bid = 'response.bid'\n{steps}");
         let book = load(&http).unwrap();
-        let source = book.seats()[0].http.as_ref().unwrap();
-        assert_eq!(source.step(&AskProgress::default()).once_per_ask, once, "{wire}");
+        let partner = book.seats()[0].http.as_ref().unwrap();
+        assert_eq!(partner.step(&AskProgress::default()).once_per_ask, once, "{wire}");
         let post = AskProgress { step: 1, ..AskProgress::default() };
-        assert_eq!((source.step(&post).once_per_ask, source.has_made_once(&post)), (true, once), "{wire}");
+        assert_eq!((partner.step(&post).once_per_ask, partner.has_made_once(&post)), (true, once), "{wire}");
     }
 }
 

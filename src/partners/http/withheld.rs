@@ -18,9 +18,9 @@ use serde_json::Value;
 
 use super::ask_progress::AskProgress;
 use super::document;
+use super::http_partner::{HttpPartner, MappingInput};
 use super::request::HttpRequest;
 use super::secret::{MASKED, Secret, Secrets};
-use super::source::{HttpPartner, MappingInput};
 use super::spellings::each_spelling;
 
 /// Headers of which only the name is kept, in either direction.

@@ -6,7 +6,7 @@ use std::path::Path;
 use chrono::Utc;
 
 use super::super::check::CheckReport;
-use super::super::engine::StorageEngine as _;
+use super::super::engine::StoreBackend as _;
 use super::super::new_files::NewFiles;
 use super::super::open::OpenedFiles;
 use super::super::registry::opt_outs::SuppressionDoubt;
@@ -17,7 +17,8 @@ use super::block::BlockKind;
 use super::fault::BackupFault;
 use super::scanner::{BackupBlock, BackupSummary, Scanner};
 use crate::{
-    BASE, Commit, MasterKey, Number, StoreError, StoreOptions, Tree, VolumeStart, changes, io_error, open,
+    BASE, Commit, MasterKey, StoreError, StoreOptions, Tree, VolumeNumber, VolumeStart, changes, io_error,
+    open,
 };
 
 /// A store being restored. Dropped before [`finish`](Self::finish), it leaves nothing behind.
@@ -29,7 +30,7 @@ pub struct Restore {
 struct Building {
     place: StagingDirectory,
     files: NewFiles,
-    begins: BTreeMap<Number, VolumeStart>,
+    begins: BTreeMap<VolumeNumber, VolumeStart>,
     master: MasterKey,
     keys: Option<Vec<u8>>,
 }

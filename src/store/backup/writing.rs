@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use chrono::Utc;
 
-use super::super::engine::StorageEngine;
+use super::super::engine::StoreBackend;
 use super::super::manifest::FORMAT;
 use super::super::records::StoredRecords;
 use super::super::sealing::key::SealKey;
 use super::super::sealing::master_key::MasterKey;
 use super::super::write_observer::BackupError;
 use super::block::{self, BLOCK_BYTES, BlockKind, MAGIC, VERSION};
-use crate::{BrokenRecord, DiskError, Number, RecordChange, Tree, changes, unframed};
+use crate::{BrokenRecord, DiskError, RecordChange, Tree, VolumeNumber, changes, unframed};
 
 /// A backup in progress: call [`step`](Self::step) until it returns `None`. Otherwise the file is incomplete.
 pub struct Backup {
@@ -21,7 +21,7 @@ pub struct Backup {
     master: MasterKey,
     key: SealKey,
     /// The volumes still to copy; the first is in progress.
-    volumes: VecDeque<Number>,
+    volumes: VecDeque<VolumeNumber>,
     /// Where to continue in that volume.
     from: Bound<Vec<u8>>,
     is_whole: bool,

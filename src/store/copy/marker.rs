@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::CopyError;
 use super::side::CopySide;
-use crate::engine::StorageEngine;
+use crate::engine::StoreBackend;
 use crate::postgres::{DatabaseTables, PROBE};
 use crate::sealing::id_of;
 use crate::{LAST_ARRIVAL, MasterKey, StoreError, Tree, codec, disk, framed, io_error};
@@ -90,7 +90,7 @@ pub(crate) fn refuse_unfinished_in(database: &PostgresSettings) -> Result<(), St
     refuse_if(!DatabaseTables::of(database)?.raw_of(vec![Marker::tree_key()])?.is_empty())
 }
 
-pub(crate) fn refuse_unfinished(engine: &(impl StorageEngine + ?Sized)) -> Result<(), StoreError> {
+pub(crate) fn refuse_unfinished(engine: &(impl StoreBackend + ?Sized)) -> Result<(), StoreError> {
     refuse_if(engine.raw(&Marker::tree_key())?.is_some())
 }
 

@@ -9,7 +9,7 @@ use super::side::CopySide;
 use crate::clock::uuid_ms;
 use crate::sealing::data_key;
 use crate::volumes::Volumes;
-use crate::{LAST_ARRIVAL, Number, StoreOptions, Tree, VolumeSelector, VolumeStart};
+use crate::{LAST_ARRIVAL, StoreOptions, Tree, VolumeNumber, VolumeSelector, VolumeStart};
 
 /// Volumes begin on the hour.
 const HOUR_MS: u64 = 60 * 60 * 1000;
@@ -44,7 +44,7 @@ fn begins(hours: &BTreeMap<u64, u64>, volume_bytes: u64, volume_age_ms: u64) -> 
     begins
 }
 
-pub(super) fn of_lead(volumes: &Volumes, place: &[u8]) -> Number {
+pub(super) fn of_lead(volumes: &Volumes, place: &[u8]) -> VolumeNumber {
     let last = || volumes.last().map_or(1, |(last, _)| last);
     let ms = data_key::lead_at(place).and_then(uuid_ms);
     ms.map_or_else(last, |ms| volumes.at(ms))

@@ -20,7 +20,7 @@ use memchr::memmem;
 
 use super::super::frame::checksum;
 use super::super::record_file::FileNumber;
-use crate::{Number, RecordChange, changes, disk};
+use crate::{RecordChange, VolumeNumber, changes, disk};
 
 const MAGIC: &[u8; 8] = b"offerdj1";
 
@@ -34,7 +34,7 @@ const HEAD: usize = 12;
 /// The length of a volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Position {
-    pub(crate) volume: Number,
+    pub(crate) volume: VolumeNumber,
     /// Its file that grows.
     pub(crate) file: FileNumber,
     pub(crate) bytes: u64,

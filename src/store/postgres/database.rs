@@ -11,10 +11,10 @@ use super::client::Client;
 use super::nodes::LeasedNode;
 use super::statements::{COUNT, GET, WALK};
 use crate::broken::Reported;
-use crate::engine::{EntryWalk, StorageEngine};
+use crate::engine::{EntryWalk, StoreBackend};
 use crate::raw::RawValues;
 use crate::sealing::Sealing;
-use crate::{BASE, DiskError, DiskResult, Number, ReadResult, Tree};
+use crate::{BASE, DiskError, DiskResult, ReadResult, Tree, VolumeNumber};
 
 /// Page sizes: the first page is small, since most walks are short.
 const FIRST: i64 = 32;
@@ -41,7 +41,7 @@ impl Database {
     }
 
     /// The number beside the data key of a lead, in place of a volume: its arrival in seconds since 1970.
-    pub(super) fn time(&self) -> Number {
+    pub(super) fn time(&self) -> VolumeNumber {
         self.time_s.load(Ordering::Acquire).max(BASE + 1)
     }
 
@@ -59,7 +59,7 @@ impl RawValues for Database {
     }
 }
 
-impl StorageEngine for Database {
+impl StoreBackend for Database {
     fn sealing(&self) -> &Sealing {
         &self.sealing
     }

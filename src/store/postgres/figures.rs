@@ -23,7 +23,7 @@ pub struct DatabaseFigures {
     /// The schema version that this build supports.
     pub known: i32,
     /// How it answered.
-    pub standing: DatabaseStatus,
+    pub status: DatabaseStatus,
     /// Whether each connection has a session of its own; false behind a pooler in transaction mode.
     pub keeps_sessions: bool,
     /// The id of the master key that seals the store's keys; `None` if there are no keys yet.
@@ -47,14 +47,14 @@ pub(super) fn ask(client: &Arc<Client>) -> DatabaseResult<Option<DatabaseFigures
     let Some(version) = version else { return Ok(None) };
     let begun = Instant::now();
     let theirs_ms = client.ask(|connection| async move { Ok(connection.one(CLOCK, &[]).await?.get(0)) })?;
-    let standing = DatabaseStatus::of(begun.elapsed(), theirs_ms);
+    let status = DatabaseStatus::of(begun.elapsed(), theirs_ms);
     let keys = DatabaseKeys::of(Arc::clone(client), Arc::default());
     let pool = client.pool.clone();
     let keeps_sessions = client.wait_for(async move {
         keeps_sessions(Client::connection(&pool).await?, Client::connection(&pool).await?).await
     })?;
     let (known, sealed_with) = (schema::KNOWN, keys.sealed_with().ok());
-    Ok(Some(DatabaseFigures { version, known, standing, keeps_sessions, sealed_with }))
+    Ok(Some(DatabaseFigures { version, known, status, keeps_sessions, sealed_with }))
 }
 
 /// Whether two connections keep different settings. A pooler in transaction mode gives both the same session.

@@ -53,7 +53,7 @@ pub(super) use self::writer::PROBE;
 use super::arrival_clock::ArrivalClock;
 use super::cluster::{Cluster, NodeRow};
 use super::committer::Committer;
-use super::engine::StorageEngine;
+use super::engine::StoreBackend;
 use super::sealing::{Sealing, SealingError};
 use super::stall::Stalls;
 use super::topics::Topics;
@@ -131,7 +131,7 @@ pub(super) fn others(database: &Database) -> Result<Vec<Uuid>, SealingError> {
     Ok(alive.into_iter().filter(|node| *node != database.node.cluster.me).collect())
 }
 
-pub(super) fn last_arrival_us(database: &(impl StorageEngine + ?Sized)) -> Result<u64, StoreError> {
+pub(super) fn last_arrival_us(database: &(impl StoreBackend + ?Sized)) -> Result<u64, StoreError> {
     let last = database.get(Tree::Meta, LAST_ARRIVAL)?;
     Ok(last.and_then(|last| last.try_into().ok()).map_or(0, u64::from_be_bytes))
 }

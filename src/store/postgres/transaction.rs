@@ -13,11 +13,11 @@ use super::statements::{
     BEGIN, CHANGE_TOPICS, COMMIT, GET_FOR_UPDATE, HELD, HOLD_KEYS, INSERT, PUT, REMOVE, ROLLBACK, WALK,
 };
 use crate::broken::Reported;
-use crate::engine::{EntryWalk, RawEntry, StorageEngine, walk_or_error};
+use crate::engine::{EntryWalk, RawEntry, StoreBackend, walk_or_error};
 use crate::raw::RawValues;
 use crate::sealing::Sealing;
 use crate::topics::topics_of;
-use crate::{DiskResult, Number, RecordChange, Tree};
+use crate::{DiskResult, RecordChange, Tree, VolumeNumber};
 
 type ReadCache = HashMap<Vec<u8>, Option<Vec<u8>>>;
 
@@ -212,7 +212,7 @@ impl RawValues for Transaction<'_> {
     }
 }
 
-impl StorageEngine for Transaction<'_> {
+impl StoreBackend for Transaction<'_> {
     fn sealing(&self) -> &Sealing {
         self.database.sealing()
     }
@@ -221,7 +221,7 @@ impl StorageEngine for Transaction<'_> {
         self.database.reported()
     }
 
-    fn newest_volume(&self) -> Number {
+    fn newest_volume(&self) -> VolumeNumber {
         self.database.time()
     }
 

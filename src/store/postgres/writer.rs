@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::client::{DatabaseFailure, DatabaseResult};
 use super::database::Database;
 use super::transaction::Transaction;
-use crate::engine::{self, StorageEngine, WriteFault, all_failed, count};
+use crate::engine::{self, StoreBackend, WriteFault, all_failed, count};
 use crate::group::{begin_keys, begin_slots, stage_all, wanted};
 use crate::sealing::Sealing;
 use crate::stall::{Stalls, WriterStep};

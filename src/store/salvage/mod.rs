@@ -39,7 +39,7 @@ use self::rescue::Rescue;
 use self::source::SalvageSource;
 use super::backup::{Restore, RestoreError, for_each_piece};
 use super::check::CheckReport;
-use super::engine::StorageEngine;
+use super::engine::StoreBackend;
 use super::lock::Lock;
 use super::open::{self, OpenedFiles};
 use super::raw::RawValues as _;
@@ -55,8 +55,8 @@ use super::sealing::key_place::KeyPlace as _;
 use super::sealing::{GIVE, data_key};
 use super::staging::{LeftOver, StagingDirectory, StagingError};
 use crate::{
-    BASE, Commit, DamageKind, FileDamage, MasterKey, Number, PhaseProgress, ProgressCallback, ReadError,
-    ReadResult, RecordChange, Seal, SealingError, StoreError, StoreOptions, TREES, Tree, TreeRow, codec,
+    BASE, Commit, DamageKind, FileDamage, MasterKey, PhaseProgress, ProgressCallback, ReadError, ReadResult,
+    RecordChange, Seal, SealingError, StoreError, StoreOptions, TREES, Tree, TreeRow, VolumeNumber, codec,
     directory_of, disk, io_error, owner, unless_broken,
 };
 
@@ -222,7 +222,7 @@ fn is_sealed_otherwise(new: &OpenedFiles) -> bool {
 struct BegunSalvage {
     new: OpenedFiles,
     /// The damaged volumes of the old store.
-    damaged: BTreeSet<Number>,
+    damaged: BTreeSet<VolumeNumber>,
     salvaged: Salvaged,
 }
 
@@ -355,7 +355,7 @@ impl BegunSalvage {
             return Ok(());
         }
         let records = &self.new.records;
-        let numbers: BTreeSet<Number> = records.volumes().numbers().into_iter().collect();
+        let numbers: BTreeSet<VolumeNumber> = records.volumes().numbers().into_iter().collect();
         for found in records.data_keys(&[], &[]) {
             let Some((lead, kept)) = found? else { continue };
             let volume = data_key::volume_of(&kept);
@@ -436,7 +436,7 @@ fn anchor(records: &StoredRecords) -> Result<Option<AuditHead>, StoreError> {
 }
 
 impl Salvaged {
-    fn damaged_volumes(&self) -> BTreeSet<Number> {
+    fn damaged_volumes(&self) -> BTreeSet<VolumeNumber> {
         // If the list of the files is lost, missing records of the base go unnoticed.
         let place = |damage: &FileDamage| match damage.what {
             DamageKind::Unlisted => Some(BASE),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::super::engine::StorageEngine;
+use super::super::engine::StoreBackend;
 use super::super::open::OpenedFiles;
 use super::super::raw::read_clear;
 use super::super::records::StoredRecords;

@@ -12,8 +12,8 @@ use super::super::volumes::files::VolumeFiles;
 use super::super::volumes::volume::for_each_entry;
 use super::Salvaged;
 use crate::{
-    DamageKind, Damages, DiskError, FileDamage, Number, PhaseProgress, ProgressCallback, RecordChange,
-    StoreError, directory_of, io_error, open,
+    DamageKind, Damages, DiskError, FileDamage, PhaseProgress, ProgressCallback, RecordChange, StoreError,
+    VolumeNumber, directory_of, io_error, open,
 };
 
 const AT_ONCE: u32 = 1024 * 1024;
@@ -84,7 +84,11 @@ impl SalvageSource {
     }
 
     /// The index of a volume, if it was closed, from a copy in `beside`: opening an index changes it.
-    pub(super) fn index(&self, volume: Number, beside: &Path) -> Result<Option<VolumeIndex>, StoreError> {
+    pub(super) fn index(
+        &self,
+        volume: VolumeNumber,
+        beside: &Path,
+    ) -> Result<Option<VolumeIndex>, StoreError> {
         let from = directory_of(&self.store, volume);
         let copied = index::copy(&from, beside).map_err(|source| io_error(&from, source))?;
         let options = IndexOptions { volume: beside, cache_bytes: INDEX_CACHE };

@@ -11,13 +11,13 @@ use uuid::Uuid;
 use super::key::{KEY_LEN, SEAL_LEN, SealKey};
 use super::key_ring::KeyRing;
 use crate::clock::uuid_ms;
-use crate::volume_number::{BASE, Number};
+use crate::volume_number::{BASE, VolumeNumber};
 
 const VOLUME: usize = 4;
 const KEPT: usize = 4 + KEY_LEN + SEAL_LEN + VOLUME;
 const DESTROYED: usize = 8 + VOLUME;
 /// Numbers from here on are times, beginning in September 2001; volume numbers are smaller.
-const FIRST_TIME: Number = 1_000_000_000;
+const FIRST_TIME: VolumeNumber = 1_000_000_000;
 
 pub(crate) enum DataKey {
     Kept(SealKey),
@@ -29,19 +29,19 @@ pub(crate) fn lead_at(place: &[u8]) -> Option<Uuid> {
     Uuid::from_slice(place.get(2..)?).ok()
 }
 
-pub(crate) fn wrap(ring: &KeyRing, lead: Uuid, key: &SealKey, volume: Number) -> Vec<u8> {
+pub(crate) fn wrap(ring: &KeyRing, lead: Uuid, key: &SealKey, volume: VolumeNumber) -> Vec<u8> {
     let wrapping = ring.current(ring.slots.slot_of(lead));
     let generation = wrapping.generation.to_be_bytes();
     let sealed = wrapping.key.seal(&context(lead, generation), key.bytes());
     [&generation[..], &sealed, &volume.to_be_bytes()].concat()
 }
 
-pub(crate) fn destroyed(at_ms: i64, volume: Number) -> Vec<u8> {
+pub(crate) fn destroyed(at_ms: i64, volume: VolumeNumber) -> Vec<u8> {
     [&at_ms.to_be_bytes()[..], &volume.to_be_bytes()].concat()
 }
 
 /// The volume of the lead's records, read without opening the key.
-pub(crate) fn volume_of(kept: &[u8]) -> Number {
+pub(crate) fn volume_of(kept: &[u8]) -> VolumeNumber {
     match kept.len() {
         KEPT | DESTROYED => kept.last_chunk().map_or(BASE, |volume| u32::from_be_bytes(*volume)),
         _ => BASE,
@@ -55,7 +55,7 @@ pub(crate) fn without_volume(kept: &[u8]) -> &[u8] {
     }
 }
 
-pub(crate) fn in_volume(kept: &[u8], volume: Number) -> Vec<u8> {
+pub(crate) fn in_volume(kept: &[u8], volume: VolumeNumber) -> Vec<u8> {
     [without_volume(kept), &volume.to_be_bytes()].concat()
 }
 
@@ -73,9 +73,9 @@ pub(crate) fn destroyed_at(kept: &[u8]) -> Option<i64> {
 }
 
 /// When a lead came, in seconds since 1970. In a copy from files, by the lead's uuid.
-pub(crate) fn came_s(lead: Uuid, kept: &[u8]) -> Option<Number> {
+pub(crate) fn came_s(lead: Uuid, kept: &[u8]) -> Option<VolumeNumber> {
     let number = volume_of(kept);
-    let in_uuid = || uuid_ms(lead).map(|ms| Number::try_from(ms / 1000).unwrap_or(Number::MAX));
+    let in_uuid = || uuid_ms(lead).map(|ms| VolumeNumber::try_from(ms / 1000).unwrap_or(VolumeNumber::MAX));
     (number >= FIRST_TIME).then_some(number).or_else(in_uuid)
 }
 
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn when_a_lead_came_stands_beside_its_key_or_in_its_uuid() {
-        let kept = |number: Number| [&[0; KEPT - VOLUME][..], &number.to_be_bytes()].concat();
+        let kept = |number: VolumeNumber| [&[0; KEPT - VOLUME][..], &number.to_be_bytes()].concat();
         let timed = offerd_base::ids::timed_at(1_700_000_000_999);
         let untimed = Uuid::from_u128(7);
         assert_eq!(came_s(timed, &kept(1_800_000_000)), Some(1_800_000_000));

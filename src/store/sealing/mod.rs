@@ -50,7 +50,7 @@ use self::slots::Slots;
 use super::commit::KeyDestruction;
 use super::frame::OVERHEAD;
 use super::raw::{RawRecord, RawValues, read_clear};
-use crate::{BASE, BrokenReason, BrokenRecord, DiskResult, Number, Seal, Tree};
+use crate::{BASE, BrokenReason, BrokenRecord, DiskResult, Seal, Tree, VolumeNumber};
 
 const OWNER_LEN: usize = 16;
 
@@ -274,7 +274,7 @@ impl Sealing {
         })
     }
 
-    pub(super) fn kept(&self, lead: Uuid, key: &SealKey, volume: Number) -> Vec<u8> {
+    pub(super) fn kept(&self, lead: Uuid, key: &SealKey, volume: VolumeNumber) -> Vec<u8> {
         data_key::wrap(&self.ring.read(), lead, key, volume)
     }
 

@@ -68,14 +68,14 @@ fn a_step_ahead_by_minutes_is_followed_and_a_longer_one_when_it_has_stayed() {
     machine.pass(MINUTE);
     assert_eq!(arrivals.now_us(), NOW + MINUTE);
     machine.set(NOW + 11 * MINUTE);
-    assert_eq!((arrivals.now_us(), arrivals.standing()), (NOW + 11 * MINUTE, ClockStatus::Followed));
+    assert_eq!((arrivals.now_us(), arrivals.status()), (NOW + 11 * MINUTE, ClockStatus::Followed));
     machine.set(NOW + 4 * YEAR);
     assert_eq!(arrivals.now_us(), NOW + 11 * MINUTE);
-    assert_eq!(arrivals.standing(), ClockStatus::Ahead(us(4 * YEAR - 11 * MINUTE)));
+    assert_eq!(arrivals.status(), ClockStatus::Ahead(us(4 * YEAR - 11 * MINUTE)));
     machine.pass(DAY - 1);
     assert_eq!(arrivals.now_us(), NOW + 11 * MINUTE + DAY - 1, "advance at half its pace");
     machine.pass(1);
-    assert_eq!((arrivals.now_us(), arrivals.standing()), (NOW + 4 * YEAR + DAY, ClockStatus::Followed));
+    assert_eq!((arrivals.now_us(), arrivals.status()), (NOW + 4 * YEAR + DAY, ClockStatus::Followed));
 }
 
 #[test]
@@ -84,12 +84,12 @@ fn a_step_ahead_that_is_taken_back_leaves_no_trace() {
     let arrivals = machine.arrivals(NOW - HOUR);
     for _ in 0..3 {
         machine.set(machine.shown() + 4 * YEAR);
-        assert!(matches!(arrivals.standing(), ClockStatus::Ahead(_)));
+        assert!(matches!(arrivals.status(), ClockStatus::Ahead(_)));
         // Each time anew, regardless of earlier doubts.
         machine.pass(DAY - MINUTE);
         arrivals.now_us();
         machine.set(machine.shown() - 4 * YEAR);
-        assert_eq!((arrivals.now_us(), arrivals.standing()), (machine.shown(), ClockStatus::Followed));
+        assert_eq!((arrivals.now_us(), arrivals.status()), (machine.shown(), ClockStatus::Followed));
     }
 }
 
@@ -98,7 +98,7 @@ fn a_clock_that_is_behind_is_waited_for_at_half_the_pace() {
     let machine = Machine::at(NOW);
     let arrivals = machine.arrivals(NOW - HOUR);
     machine.set(NOW - HOUR);
-    assert_eq!((arrivals.now_us(), arrivals.standing()), (NOW, ClockStatus::Behind(us(HOUR))));
+    assert_eq!((arrivals.now_us(), arrivals.status()), (NOW, ClockStatus::Behind(us(HOUR))));
     // However often it is read.
     for _ in 0..1001 {
         machine.pass(1);
@@ -106,7 +106,7 @@ fn a_clock_that_is_behind_is_waited_for_at_half_the_pace() {
     }
     assert_eq!(arrivals.now_us(), NOW + 500);
     machine.pass(2 * HOUR);
-    assert_eq!((arrivals.now_us(), arrivals.standing()), (machine.shown(), ClockStatus::Followed));
+    assert_eq!((arrivals.now_us(), arrivals.status()), (machine.shown(), ClockStatus::Followed));
     machine.pass(HOUR);
     assert_eq!(arrivals.now_us(), machine.shown());
 }
@@ -130,10 +130,10 @@ fn a_start_believes_a_clock_that_is_days_ahead_and_not_one_that_is_years_ahead()
 #[test]
 fn a_clock_that_was_never_set_is_named_at_a_first_start_too() {
     let machine = Machine::at(FIRST_US);
-    assert_eq!(machine.arrivals(0).standing(), ClockStatus::Unset);
-    assert_eq!(machine.arrivals(NOW).standing(), ClockStatus::Unset);
+    assert_eq!(machine.arrivals(0).status(), ClockStatus::Unset);
+    assert_eq!(machine.arrivals(NOW).status(), ClockStatus::Unset);
     machine.set(FIRST_US + DAY);
-    assert_eq!(machine.arrivals(0).standing(), ClockStatus::Followed);
+    assert_eq!(machine.arrivals(0).status(), ClockStatus::Followed);
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn whoever_does_not_want_to_wait_believes_at_once() {
     let machine = Machine::at(NOW);
     let limits = ClockLimits { hold: Duration::ZERO, ..ClockLimits::default() };
     let arrivals = ArrivalClock::after(NOW - YEAR, machine.clock(), limits);
-    assert_eq!((arrivals.now_us(), arrivals.standing()), (NOW, ClockStatus::Followed));
+    assert_eq!((arrivals.now_us(), arrivals.status()), (NOW, ClockStatus::Followed));
 }
 
 #[test]

@@ -10,9 +10,9 @@ use parking_lot::RwLock;
 use super::super::manifest::VolumeRow;
 use super::super::record_file::{self, FileNumber, FileRow, Locator, RecordFile};
 use super::super::volume_number::directory_name;
-use crate::{DamageKind, Damages, Number, RecordChange, directory_of, disk};
+use crate::{DamageKind, Damages, RecordChange, VolumeNumber, directory_of, disk};
 
-pub(crate) fn name(volume: Number, number: FileNumber) -> String {
+pub(crate) fn name(volume: VolumeNumber, number: FileNumber) -> String {
     let path = record_file::path_of(directory_name(volume).as_ref(), number);
     path.to_string_lossy().into_owned()
 }
@@ -30,7 +30,12 @@ pub(crate) fn is_refused(error: &io::Error) -> bool {
 }
 
 /// Notes the damage of a required file, so far as opening it shows.
-pub(crate) fn note_faults(volume: Number, row: &FileRow, opened: &io::Result<RecordFile>, damages: &Damages) {
+pub(crate) fn note_faults(
+    volume: VolumeNumber,
+    row: &FileRow,
+    opened: &io::Result<RecordFile>,
+    damages: &Damages,
+) {
     let damaged = |what| damages.note_of(Some(volume), name(volume, row.number), what);
     match opened {
         Err(error) if error.kind() == io::ErrorKind::NotFound => damaged(DamageKind::Missing),
@@ -47,7 +52,7 @@ pub(crate) fn note_faults(volume: Number, row: &FileRow, opened: &io::Result<Rec
 
 /// The files of a volume, in the order they were begun. The last one grows.
 pub(crate) struct VolumeFiles {
-    pub(crate) volume: Number,
+    pub(crate) volume: VolumeNumber,
     directory: PathBuf,
     files: RwLock<BTreeMap<FileNumber, Arc<RecordFile>>>,
     /// Required files that do not exist. They stay in the manifest, so that each start notes them as damage.
@@ -56,7 +61,7 @@ pub(crate) struct VolumeFiles {
 
 impl VolumeFiles {
     /// Creates the first file of a volume, and its directory.
-    pub(crate) fn create(store: &Path, volume: Number) -> io::Result<Self> {
+    pub(crate) fn create(store: &Path, volume: VolumeNumber) -> io::Result<Self> {
         let directory = directory_of(store, volume);
         disk::make_directory(&directory)?;
         let first = Arc::new(RecordFile::create(&directory, volume, 1)?);
@@ -81,7 +86,7 @@ impl VolumeFiles {
     }
 
     fn open_by(
-        open: fn(&Path, Number, &FileRow) -> io::Result<RecordFile>,
+        open: fn(&Path, VolumeNumber, &FileRow) -> io::Result<RecordFile>,
         store: &Path,
         volume: &VolumeRow,
         damages: &Damages,

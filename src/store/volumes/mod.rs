@@ -44,7 +44,7 @@ use super::lock::Lock;
 use super::manifest::{Manifest, VolumeRow};
 use super::options::StoreOptions;
 use super::record_file::{FileRow, Locator, RecordFile};
-use super::volume_number::{BASE, Number, VolumeStart, directory_name, directory_of};
+use super::volume_number::{BASE, VolumeNumber, VolumeStart, directory_name, directory_of};
 
 /// Divisor of the cache memory for the base's share.
 pub(super) const BASE_CACHE_SHARE: u64 = 2;
@@ -65,7 +65,7 @@ pub(super) struct Volumes {
     pub(super) options: StoreOptions,
     /// Records that are looked up without their time.
     pub(super) base: Arc<Volume>,
-    dated: RwLock<BTreeMap<Number, Arc<DiskVolume>>>,
+    dated: RwLock<BTreeMap<VolumeNumber, Arc<DiskVolume>>>,
     manifest: Mutex<Manifest>,
     pub(super) damages: Damages,
     /// The latest time in the key of a record, in ms: the next volume begins after it.
@@ -117,7 +117,7 @@ impl Volumes {
     ) -> DiskResult<Self> {
         let place = |row: VolumeRow| Arc::new(DiskVolume::at(&options.path, row));
         let rows = manifest.volumes.iter().cloned();
-        let mut places: BTreeMap<Number, Arc<DiskVolume>> =
+        let mut places: BTreeMap<VolumeNumber, Arc<DiskVolume>> =
             rows.map(|row| (row.number, place(row))).collect();
         let base = places.remove(&BASE).unwrap_or_else(|| place(VolumeRow::undated(BASE, Vec::new())));
         let base = base.open(options, BASE_CACHE_SHARE, &damages)?;
@@ -131,7 +131,7 @@ impl Volumes {
     }
 
     /// Begins the next volume. Once this returns, it survives a power cut.
-    pub(super) fn add(&self, number: Number, begins: VolumeStart) -> DiskResult<()> {
+    pub(super) fn add(&self, number: VolumeNumber, begins: VolumeStart) -> DiskResult<()> {
         disk::remove_directory(&directory_of(self.store(), number))?;
         let files = VolumeFiles::create(self.store(), number)?;
         let place = DiskVolume::at(self.store(), VolumeRow { number, begins, files: files.rows() });
@@ -148,7 +148,7 @@ impl Volumes {
     }
 
     /// Drops a volume with all its records. Once this returns, it does not come back.
-    pub(super) fn drop_whole(&self, number: Number) -> io::Result<()> {
+    pub(super) fn drop_whole(&self, number: VolumeNumber) -> io::Result<()> {
         let dated = self.dated.write().remove(&number);
         let mut dropped = dated.as_ref().map(|place| place.dropped.lock());
         dropped.iter_mut().for_each(|dropped| **dropped = true);
@@ -165,7 +165,7 @@ impl Volumes {
 
     /// Notes files of a volume that were deleted while open as damage, and returns the first; forgets the
     /// damage of those that are back.
-    pub(super) fn note_gone(&self, number: Number) -> Option<String> {
+    pub(super) fn note_gone(&self, number: VolumeNumber) -> Option<String> {
         let volume = self.standing(number)??;
         let gone = volume.files.gone();
         // It may have been dropped meanwhile.
@@ -180,7 +180,7 @@ impl Volumes {
     }
 
     /// Whether the store must acknowledge nothing while files of a volume are gone.
-    pub(super) fn is_needed(&self, number: Number) -> bool {
+    pub(super) fn is_needed(&self, number: VolumeNumber) -> bool {
         number == BASE || self.last().is_some_and(|(last, _)| last == number)
     }
 
@@ -203,7 +203,7 @@ impl Volumes {
         manifest.write(self.store(), &self.options.sync_fault)
     }
 
-    pub(super) fn begins(&self) -> BTreeMap<Number, VolumeStart> {
+    pub(super) fn begins(&self) -> BTreeMap<VolumeNumber, VolumeStart> {
         self.dated.read().values().map(|place| (place.row.number, place.row.begins)).collect()
     }
 
@@ -221,16 +221,16 @@ impl Volumes {
         [base].into_iter().chain(self.dated.read().values().filter_map(of_dated)).collect()
     }
 
-    pub(super) fn last(&self) -> Option<(Number, VolumeStart)> {
+    pub(super) fn last(&self) -> Option<(VolumeNumber, VolumeStart)> {
         self.dated.read().last_key_value().map(|(number, place)| (*number, place.row.begins))
     }
 
-    pub(super) fn numbers(&self) -> Vec<Number> {
+    pub(super) fn numbers(&self) -> Vec<VolumeNumber> {
         [BASE].into_iter().chain(self.dated.read().keys().copied()).collect()
     }
 
     /// The volume whose span has this time, or else the base.
-    pub(super) fn at(&self, ms: u64) -> Number {
+    pub(super) fn at(&self, ms: u64) -> VolumeNumber {
         let dated = self.dated.read();
         let begun = dated.values().rev().find(|place| place.row.begins.span_ms <= ms);
         begun.map_or(BASE, |place| place.row.number)
@@ -246,7 +246,7 @@ impl Volumes {
     }
 
     /// A volume, opened if necessary; `None` if it does not exist.
-    pub(super) fn volume(&self, number: Number) -> DiskResult<Option<Arc<Volume>>> {
+    pub(super) fn volume(&self, number: VolumeNumber) -> DiskResult<Option<Arc<Volume>>> {
         if number == BASE {
             return Ok(Some(Arc::clone(&self.base)));
         }
@@ -255,7 +255,7 @@ impl Volumes {
     }
 
     /// A volume if it is open; `Some(None)` if it is closed, `None` if it was dropped.
-    pub(super) fn standing(&self, number: Number) -> Option<Option<Arc<Volume>>> {
+    pub(super) fn standing(&self, number: VolumeNumber) -> Option<Option<Arc<Volume>>> {
         if number == BASE {
             return Some(Some(Arc::clone(&self.base)));
         }
@@ -263,7 +263,7 @@ impl Volumes {
     }
 
     /// The record files of a volume with their names. Does not open a closed volume.
-    pub(super) fn record_files(&self, number: Number) -> Vec<(String, Arc<RecordFile>)> {
+    pub(super) fn record_files(&self, number: VolumeNumber) -> Vec<(String, Arc<RecordFile>)> {
         let place = self.dated.read().get(&number).cloned();
         let opened = match &place {
             None if number == BASE => Some(&self.base),
@@ -282,12 +282,12 @@ impl Volumes {
         closed.filter_map(open).collect()
     }
 
-    fn raw(&self, number: Number, tree_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
+    fn raw(&self, number: VolumeNumber, tree_key: &[u8]) -> DiskResult<Option<Vec<u8>>> {
         self.volume(number)?.map_or(Ok(None), |volume| volume.get(tree_key)?)
     }
 
     /// The records of a volume, with the base as fallback.
-    pub(super) fn with_base(&self, number: Number) -> impl Fn(&[u8]) -> DiskResult<Option<Vec<u8>>> {
+    pub(super) fn with_base(&self, number: VolumeNumber) -> impl Fn(&[u8]) -> DiskResult<Option<Vec<u8>>> {
         move |tree_key| match self.raw(number, tree_key)? {
             None if number != BASE => self.raw(BASE, tree_key),
             raw => Ok(raw),
@@ -295,7 +295,7 @@ impl Volumes {
     }
 
     /// A volume, or `None` if it does not exist or cannot be opened; the latter is noted as damage.
-    pub(super) fn usable(&self, number: Number) -> Option<Arc<Volume>> {
+    pub(super) fn usable(&self, number: VolumeNumber) -> Option<Arc<Volume>> {
         self.volume(number).unwrap_or_else(|DiskError(why)| {
             self.damages.note_of(Some(number), directory_name(number), DamageKind::Unusable(why));
             None
@@ -331,12 +331,12 @@ impl Volumes {
             place.opened.get().is_some_and(|volume| !volume.used.swap(false, Ordering::Relaxed))
         };
         let number = |place: &Arc<DiskVolume>| place.row.number;
-        let idle: Vec<Number> =
+        let idle: Vec<VolumeNumber> =
             self.dated.read().values().rev().skip(YOUNG).filter(is_idle).map(number).collect();
         idle.into_iter().try_for_each(|number| self.close_one(number))
     }
 
-    fn close_one(&self, number: Number) -> DiskResult<()> {
+    fn close_one(&self, number: VolumeNumber) -> DiskResult<()> {
         let Some(place) = self.dated.read().get(&number).cloned() else { return Ok(()) };
         let Some(volume) = place.opened.get() else { return Ok(()) };
         self.options.sync_fault.strike()?;
@@ -461,7 +461,7 @@ impl Volumes {
     }
 
     #[cfg(test)]
-    pub(super) fn open_numbers(&self) -> Vec<Number> {
+    pub(super) fn open_numbers(&self) -> Vec<VolumeNumber> {
         let dated = self.dated.read();
         dated.iter().filter(|(_, place)| place.opened.get().is_some()).map(|(number, _)| *number).collect()
     }

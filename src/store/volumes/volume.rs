@@ -11,7 +11,9 @@ use super::super::record_file::{FileEntry, FileNumber, Locator, RecordFile, Walk
 use super::super::volume_number::directory_name;
 use super::files::VolumeFiles;
 use super::unreadable::UnreadableFiles;
-use crate::{DamageKind, Damages, DiskError, DiskResult, FileDamage, Neighbour, Number, RecordChange, Tree};
+use crate::{
+    DamageKind, Damages, DiskError, DiskResult, FileDamage, Neighbour, RecordChange, Tree, VolumeNumber,
+};
 
 /// Entries inserted into a new index at once, sorted by key.
 const AT_ONCE: usize = 128 * 1024;
@@ -192,7 +194,7 @@ pub(crate) fn for_each_entry<E>(
 /// Passes each entry of a file to `take`. A walk that reaches the end replaces the file's known damage.
 pub(crate) fn note_damage<B>(
     file: &RecordFile,
-    (volume, name): (Number, &str),
+    (volume, name): (VolumeNumber, &str),
     damages: &Damages,
     mut take: impl FnMut(FileEntry) -> ControlFlow<B>,
 ) -> ControlFlow<B> {

@@ -24,10 +24,10 @@ pub(in crate::console) async fn show(request: &ConsoleRequest) -> Result<View> {
         Ok(lead) => {
             let seats = request
                 .reading(move |app| {
-                    let (configuration, standings) = (app.engine.configuration(), app.engine.standings());
+                    let (configuration, statuses) = (app.engine.configuration(), app.engine.statuses());
                     let most = configuration.rules.matching.partners_per_lead;
                     let on_lists = app.engine.suppressions.now().naming(&Digests::new(&lead));
-                    dry_run(&configuration.book, &standings, Some(&on_lists), most, &lead, Utc::now())
+                    dry_run(&configuration.book, &statuses, Some(&on_lists), most, &lead, Utc::now())
                 })
                 .await?;
             (Some(verdict(seats)), Vec::new())

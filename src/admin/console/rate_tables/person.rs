@@ -8,7 +8,7 @@ const TEXT_LETTERS: usize = 160;
 
 const ABBREVIATIONS: [&str; 5] = ["fcra", "ip", "sms", "ssn", "tcpa"];
 
-pub(super) fn told(lead: &Lead, revealed: &[&str]) -> Vec<(String, Vec<Value>)> {
+pub(super) fn sections(lead: &Lead, revealed: &[&str]) -> Vec<(String, Vec<Value>)> {
     let mut sections: Vec<(String, Vec<Value>)> = Vec::new();
     for attribute in Attribute::all() {
         let Some(value) = attribute.read(lead) else { continue };
@@ -73,7 +73,7 @@ mod tests {
         "creditInformation": {"providedCreditRating": "good"}, "formCompleted": true}"#;
 
     fn json(revealed: &[&str]) -> String {
-        serde_json::to_string(&told(&Lead::read(LEAD).unwrap(), revealed)).unwrap()
+        serde_json::to_string(&sections(&Lead::read(LEAD).unwrap(), revealed)).unwrap()
     }
 
     #[test]

@@ -81,7 +81,7 @@ impl TablePage {
             not_wanted => not_wanted.len(),
             // Other tags may contain personal data.
             tags => tags_of(&record, tags),
-            told => person::told(&record.lead, revealed),
+            told => person::sections(&record.lead, revealed),
             revealed,
             others => others.filter(|other| *other != uuid).collect::<Vec<_>>(),
         };

@@ -66,7 +66,7 @@ pub(super) fn timeline(table: &TableExplanation, now_ms: i64) -> Option<Value> {
             bottom => height - BOTTOM, ticks => scale.ticks(),
             deadline => near.then(|| scale.mark(deadline, format!("deadline {}", time(deadline)))),
             second_look => second_look.map(|at| scale.mark(at, format!("second look {}", time(at)))),
-            description => told(table, &seats, last, deadline, second_look),
+            description => summary(table, &seats, last, deadline, second_look),
             lanes,
         }
     };
@@ -174,7 +174,13 @@ fn tone(why: Reason) -> &'static str {
     }
 }
 
-fn told(table: &TableExplanation, seats: &[Seated], last: f64, deadline: f64, second: Option<f64>) -> String {
+fn summary(
+    table: &TableExplanation,
+    seats: &[Seated],
+    last: f64,
+    deadline: f64,
+    second: Option<f64>,
+) -> String {
     let asked = seats.iter().filter(|(seat, _)| seat.why.was_asked()).count();
     let offered = seats.iter().filter(|(seat, _)| seat.why == Reason::Offers).count();
     let ended = if table.pending { "still open after" } else { "complete after" };

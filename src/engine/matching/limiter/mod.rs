@@ -10,8 +10,8 @@
 pub mod batch;
 mod meter;
 mod recount;
+mod seat_status;
 mod shares;
-mod standing;
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ use tokio::sync::{Notify, Semaphore};
 use uuid::Uuid;
 
 use meter::{DAY_KEPT, Meter, kept};
-pub use standing::{LimitUse, SeatStanding, State};
+pub use seat_status::{LimitUse, SeatStatus, State};
 
 use crate::rate_table::reason::{Denied, Reason};
 use crate::rate_table::seating::{Verdict, verdicts};

@@ -8,7 +8,7 @@ use chrono::{DateTime, Datelike, Utc};
 use futures_util::future::join_all;
 
 use super::*;
-use crate::matching::limiter::{SeatStanding, State};
+use crate::matching::limiter::{SeatStatus, State};
 use crate::matching::pausing;
 use crate::matching::preview::{self, Preview};
 use crate::rate_table::reason::{Denied, Reason};
@@ -58,13 +58,13 @@ impl Hand {
 }
 
 impl World {
-    fn standings(&self) -> Vec<SeatStanding> {
+    fn statuses(&self) -> Vec<SeatStatus> {
         let engine = self.matchmaker.engine();
-        engine.limiter.standings(&engine.book())
+        engine.limiter.statuses(&engine.book())
     }
 
-    fn standing(&self, nth: usize) -> SeatStanding {
-        self.standings().swap_remove(nth)
+    fn status(&self, nth: usize) -> SeatStatus {
+        self.statuses().swap_remove(nth)
     }
 }
 
@@ -90,7 +90,7 @@ fn a_minute_and_a_day_end_when_the_clock_says_so() {
         hand.advance(Duration::from_secs(600));
         assert_eq!(asked().await, 0);
         // In Tokyo the day ends at 15:00 UTC.
-        let day_ends = world.standing(0).until.unwrap();
+        let day_ends = world.status(0).until.unwrap();
         assert_eq!(day_ends.format("%H:%M").to_string(), "15:00");
         hand.advance(Duration::from_millis((day_ends.timestamp_millis() - hand.now()).unsigned_abs()));
         assert_eq!(asked().await, 1);
@@ -120,9 +120,9 @@ fn a_month_ends_when_the_clock_says_so_and_is_counted_again_after_a_crash() {
         hand.advance_days(5);
         let world = world.crash(&partners).await;
         assert_eq!(asked(&world).await, 0);
-        let standing = world.standing(0);
-        assert_eq!((standing.state, standing.asked_this_month), (State::Capped, Some(2)));
-        let ends = standing.until.unwrap();
+        let status = world.status(0);
+        assert_eq!((status.state, status.asked_this_month), (State::Capped, Some(2)));
+        let ends = status.until.unwrap();
         assert_eq!(ends.format("%d %H:%M").to_string(), "01 00:00");
         hand.advance(Duration::from_millis((ends.timestamp_millis() - hand.now()).unsigned_abs()));
         assert_eq!((asked(&world).await, asked(&world).await, asked(&world).await), (1, 1, 0));
@@ -161,7 +161,7 @@ fn the_first_cap_of_a_month_that_a_reload_brings_counts_what_was_asked_before() 
         hand.advance_days(2);
         assert_eq!(asked().await, 1);
         world.configure(&with("per_month = 5"), rules()).await;
-        assert_eq!(world.standing(0).asked_this_month, Some(4));
+        assert_eq!(world.status(0).asked_this_month, Some(4));
         assert_eq!((asked().await, asked().await), (1, 0));
     });
 }
@@ -176,9 +176,9 @@ fn a_partner_is_asked_in_its_hours_only() {
         assert_eq!(loan_offers(&world.submit(Until::Complete).await), 1);
         hand.advance(Duration::from_secs(1));
         assert_eq!(loan_offers(&world.submit(Until::Complete).await), 0);
-        let standing = world.standing(0);
-        let opens_in = standing.until.unwrap().timestamp_millis() - hand.now();
-        assert_eq!((standing.state, opens_in), (State::OutsideSchedule, 12 * 3_600_000));
+        let status = world.status(0);
+        let opens_in = status.until.unwrap().timestamp_millis() - hand.now();
+        assert_eq!((status.state, opens_in), (State::OutsideSchedule, 12 * 3_600_000));
         hand.advance(Duration::from_secs(12 * 3600));
         assert_eq!(loan_offers(&world.submit(Until::Complete).await), 1);
     });
@@ -192,10 +192,10 @@ fn second_look_counts_when_it_begins_and_not_while_it_is_held() {
         let world = World::of(&[lender, second]).await;
         let first = world.submit(Until::Complete).await;
         assert_eq!((loan_offers(&first), special_offers(&first)), (1, 0));
-        assert_eq!(world.standing(1).asked_today, 0, "it was held, and not needed");
+        assert_eq!(world.status(1).asked_today, 0, "it was held, and not needed");
         let looked_again = world.submit(Until::Complete).await;
         assert_eq!((loan_offers(&looked_again), special_offers(&looked_again)), (0, 1));
-        assert_eq!(world.standing(1).asked_today, 1);
+        assert_eq!(world.status(1).asked_today, 1);
         let nobody_left = world.submit(Until::Complete).await;
         assert_eq!((special_offers(&nobody_left), nobody_left.pending), (0, false));
     });
@@ -217,7 +217,7 @@ fn limits_hold_when_second_look_begins_and_not_when_it_is_held() {
         tokio::time::sleep(Duration::from_secs(3)).await;
         let complete = world.poll(uuid(&held)).await;
         assert_eq!((special_offers(&complete), complete.pending), (0, false));
-        assert_eq!(world.standing(1).asked_today, 0);
+        assert_eq!(world.status(1).asked_today, 0);
     });
 }
 
@@ -229,9 +229,9 @@ fn a_seat_for_which_no_time_is_left_counts_nothing_before_and_after_a_restart() 
         let partners = [partner("prompt").loan("")];
         let world = World::with_rules(&partners, rules).await;
         world.submit(Until::Complete).await;
-        assert_eq!(world.standing(0).asked_today, 0);
+        assert_eq!(world.status(0).asked_today, 0);
         let world = world.crash(&partners).await;
-        assert_eq!(world.standing(0).asked_today, 0);
+        assert_eq!(world.status(0).asked_today, 0);
     });
 }
 
@@ -242,7 +242,7 @@ fn of_submits_at_once_no_more_are_asked_than_may_be() {
         let world = World::of(&partners).await;
         let tables = join_all((0..20).map(|_| world.submit(Until::Complete))).await;
         assert_eq!(tables.iter().map(loan_offers).sum::<usize>(), 7);
-        assert_eq!(world.standing(0).asked_today, 7);
+        assert_eq!(world.status(0).asked_today, 7);
     });
 }
 
@@ -396,38 +396,38 @@ proptest! {
                     }
                     Step::DiskFails => {
                         tokio::time::sleep(Duration::from_secs(20)).await;
-                        let before = world.standings();
+                        let before = world.statuses();
                         world.disk.set(true);
                         prop_assert_eq!(world.try_submit(Until::Prompt).await.unwrap_err(), LeadRefusal::StoreFailed);
-                        prop_assert_eq!(world.standings(), before);
+                        prop_assert_eq!(world.statuses(), before);
                         world.disk.set(false);
                         // It is unknown whether an unacknowledged commit survives: here it does.
                         world = world.crash(&partners).await;
-                        let lender = world.standing(0);
+                        let lender = world.status(0);
                         if lender.asked_today > *by_day.entry(day).or_default() {
                             *by_minute.entry(minute).or_default() += 1;
                             *by_day.entry(day).or_default() += 1;
                         }
                         recover(&world.matchmaker).await;
                         tokio::time::sleep(Duration::from_secs(20)).await;
-                        second_by_day.insert(utc_day, world.standing(1).asked_today);
+                        second_by_day.insert(utc_day, world.status(1).asked_today);
                     }
                     Step::Pass(time) => hand.advance(time),
                     Step::Crash => {
-                        let before = world.standings();
+                        let before = world.statuses();
                         world = world.crash(&partners).await;
-                        prop_assert_eq!(world.standings(), before.clone());
+                        prop_assert_eq!(world.statuses(), before.clone());
                         recover(&world.matchmaker).await;
                         // Where no time was left for a lender's answer, second look has started.
                         tokio::time::sleep(Duration::from_secs(20)).await;
-                        prop_assert_eq!(world.standing(0), before[0].clone(), "what is asked again counts once");
-                        second_by_day.insert(utc_day, world.standing(1).asked_today);
+                        prop_assert_eq!(world.status(0), before[0].clone(), "what is asked again counts once");
+                        second_by_day.insert(utc_day, world.status(1).asked_today);
                     }
                     Step::Settle => tokio::time::sleep(Duration::from_secs(20)).await,
                 }
-                let lender = world.standing(0);
+                let lender = world.status(0);
                 prop_assert!(lender.asked_this_minute <= MINUTE_CAP && lender.asked_today <= DAY_CAP);
-                prop_assert!(world.standing(1).asked_today <= 3);
+                prop_assert!(world.status(1).asked_today <= 3);
             }
             Ok(())
         })?;

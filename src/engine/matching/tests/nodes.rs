@@ -89,8 +89,8 @@ fn through_whichever_node_leads_come_a_cap_is_never_exceeded_and_all_of_it_can_b
         }
         assert_eq!(offers, 12);
         settle(&nodes[0], &hand).await;
-        let standing = nodes[0].engine().limiter.standings(&nodes[0].engine().book()).remove(0);
-        assert_eq!((standing.state, standing.per_day), (State::Capped, Some(12)));
+        let status = nodes[0].engine().limiter.statuses(&nodes[0].engine().book()).remove(0);
+        assert_eq!((status.state, status.per_day), (State::Capped, Some(12)));
     });
 }
 
@@ -115,7 +115,7 @@ fn what_a_node_leaves_is_the_others_and_a_start_counts_the_same() {
         // Another engine of the same process counts from the records, as at a start.
         let store = second.engine().records.store.clone();
         let again = matchmaker(store, &partners, rules(), &hand.clock()).await;
-        assert_eq!(again.engine().limiter.standings(&again.engine().book())[0].asked_today, 12);
+        assert_eq!(again.engine().limiter.statuses(&again.engine().book())[0].asked_today, 12);
     });
 }
 
@@ -178,7 +178,7 @@ fn what_others_earn_counts_towards_a_budget_and_what_they_take_back_does_not() {
         assert_eq!(asked(&second, 1).await, 1);
         sum_up();
         sum_up();
-        let owed = |node: &Matchmaker| node.engine().limiter.standings(&node.engine().book())[0].owed_today;
+        let owed = |node: &Matchmaker| node.engine().limiter.statuses(&node.engine().book())[0].owed_today;
         assert_eq!((owed(&second), asked(&second, 1).await), (10.0, 0));
         let taken_back = crate::records::postings::Posting::remove(offerd_store::Commit::new(), earned_by);
         store.commit(taken_back).await.unwrap();

@@ -80,9 +80,9 @@ proptest! {
             prop_assert_eq!(shown.collect::<BTreeMap<&str, u32>>(), best);
             // A partner that was not needed was not asked.
             let engine = world.matchmaker.engine();
-            for standing in engine.limiter.standings(&engine.book()) {
-                let first_look = standing.product_type == offerd_model::ProductType::Loan;
-                prop_assert_eq!(standing.asked_today, u32::from(first_look || lenders == 0));
+            for status in engine.limiter.statuses(&engine.book()) {
+                let first_look = status.product_type == offerd_model::ProductType::Loan;
+                prop_assert_eq!(status.asked_today, u32::from(first_look || lenders == 0));
             }
             Ok(())
         })?;

@@ -31,7 +31,7 @@ pub struct OtherTimeout {
 
 impl OtherTimeout {
     /// The share of asks that would end with offers, in words, with its interval.
-    pub fn offers_told(&self) -> String {
+    pub fn offers_summary(&self) -> String {
         let told = |Estimated { share, low, high }| {
             format!("{:.1} % ({:.1} to {:.1})", share * 100.0, low * 100.0, high * 100.0)
         };
@@ -39,7 +39,7 @@ impl OtherTimeout {
     }
 
     /// The relative change in offers, in words, with its interval.
-    pub fn change_told(&self) -> String {
+    pub fn change_summary(&self) -> String {
         let signed = |share: f64| {
             let percent = (share - 1.0) * 100.0;
             let sign = match percent {

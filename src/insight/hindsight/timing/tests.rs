@@ -157,8 +157,8 @@ fn offers_won_and_lost_are_told_against_those_of_today() {
         assert!((against.share - truth).abs() <= 2.0 * TWO_POINTS / today, "{other:?}: {truth}");
         assert!(against.low <= against.share && against.share <= against.high);
     }
-    assert_eq!(others[3].change_told(), "as it is");
-    assert!(others[0].change_told().starts_with('−') && others[5].change_told().starts_with('+'));
+    assert_eq!(others[3].change_summary(), "as it is");
+    assert!(others[0].change_summary().starts_with('−') && others[5].change_summary().starts_with('+'));
 }
 
 #[test]
@@ -203,5 +203,5 @@ fn without_late_answers_nothing_is_told_of_longer_timeouts() {
     let others = other_timeouts(&survival, &recorded.waits, now, Duration::from_secs(30));
     let told: Vec<bool> = others.iter().map(|other| other.offers.is_some()).collect();
     assert_eq!(told, [true, true, true, true, false, false]);
-    assert_eq!(others[5].change_told(), "not seen");
+    assert_eq!(others[5].change_summary(), "not seen");
 }

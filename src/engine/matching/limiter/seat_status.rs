@@ -18,7 +18,7 @@ record! {
     plain
 
     /// A seat with its state and usage.
-    SeatStanding {
+    SeatStatus {
         /// The partner's key.
         partner: String,
         /// The seat's product type.
@@ -114,11 +114,11 @@ worded! {
 
 impl Limiter {
     /// The current state of every seat of a book.
-    pub fn standings(&self, book: &Book) -> Vec<SeatStanding> {
-        book.seats().iter().map(|seat| self.standing(seat)).collect()
+    pub fn statuses(&self, book: &Book) -> Vec<SeatStatus> {
+        book.seats().iter().map(|seat| self.status(seat)).collect()
     }
 
-    fn standing(&self, seat: &Seat) -> SeatStanding {
+    fn status(&self, seat: &Seat) -> SeatStatus {
         use Denied::{Exclusive, Experiment, ListMissing, Share, Suppressed};
         let limits = &seat.limits;
         let mut counts = self.counts.lock();
@@ -151,7 +151,7 @@ impl Limiter {
                 (State::Active, limits.next_change(now))
             }
         };
-        SeatStanding {
+        SeatStatus {
             partner: seat.identity.key.clone(),
             product_type: seat.product_type,
             state,
@@ -177,7 +177,7 @@ impl Limiter {
     }
 }
 
-impl SeatStanding {
+impl SeatStatus {
     /// The use of each of its limits, shortest first.
     pub fn uses(&self) -> Vec<LimitUse> {
         let asked_in = |period| match period {
@@ -214,7 +214,7 @@ impl SeatStanding {
     }
 
     /// The state in words, with its time.
-    pub fn told(&self) -> String {
+    pub fn description(&self) -> String {
         let words = self.state.words();
         let moment = |at: DateTime<Utc>| at.format("%Y-%m-%d %H:%M UTC");
         match (self.state, self.since, self.until) {

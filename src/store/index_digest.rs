@@ -76,21 +76,21 @@ mod tests {
         #[test]
         fn it_tells_what_is_there(keys in prop::collection::btree_map("[a-z]{0,9}", 0..u64::MAX, 1..20), other in 1..9_u64) {
             let at = |at: u64| Locator { file: 1, at, length: 7 };
-            let tally = IndexDigest::default();
-            keys.iter().for_each(|(key, place)| tally.add(key.as_bytes(), at(*place)));
+            let digest = IndexDigest::default();
+            keys.iter().for_each(|(key, place)| digest.add(key.as_bytes(), at(*place)));
             let again = IndexDigest::default();
             again.add(b"gone", at(3));
             keys.iter().rev().for_each(|(key, place)| again.add(key.as_bytes(), at(*place)));
             again.take(b"gone", at(3));
-            prop_assert_eq!(&tally, &again);
-            prop_assert_eq!((tally.entries(), tally.bytes()), (keys.len() as u64, 7 * keys.len() as u64));
-            prop_assert_eq!(tally.to_string().parse::<IndexDigest>(), Ok(again));
+            prop_assert_eq!(&digest, &again);
+            prop_assert_eq!((digest.entries(), digest.bytes()), (keys.len() as u64, 7 * keys.len() as u64));
+            prop_assert_eq!(digest.to_string().parse::<IndexDigest>(), Ok(again));
             let (key, place) = keys.first_key_value().unwrap();
-            let before = tally.to_string();
-            tally.take(key.as_bytes(), at(*place));
-            prop_assert_ne!(&tally.to_string(), &before);
-            tally.add(key.as_bytes(), at(place.wrapping_add(other)));
-            prop_assert_ne!(&tally.to_string(), &before);
+            let before = digest.to_string();
+            digest.take(key.as_bytes(), at(*place));
+            prop_assert_ne!(&digest.to_string(), &before);
+            digest.add(key.as_bytes(), at(place.wrapping_add(other)));
+            prop_assert_ne!(&digest.to_string(), &before);
         }
     }
 }

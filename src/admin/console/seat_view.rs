@@ -3,7 +3,7 @@
 use super::prelude::*;
 use offerd_base::partner_health::Health;
 use offerd_engine::matching::late_asks::LateAsk;
-use offerd_engine::matching::limiter::{LimitUse, SeatStanding, State};
+use offerd_engine::matching::limiter::{LimitUse, SeatStatus, State};
 use offerd_engine::matching::partner_clients::{BreakerState, EndpointState};
 use offerd_partners::Seat;
 
@@ -29,7 +29,7 @@ pub(super) struct BreakerView {
 
 pub(super) struct SeatView {
     pub(super) seat: Arc<Seat>,
-    pub(super) standing: SeatStanding,
+    pub(super) status: SeatStatus,
     pub(super) state: Pill,
     pub(super) health: Pill,
     pub(super) breaker: Option<BreakerView>,
@@ -40,20 +40,20 @@ pub(super) struct SeatView {
 
 pub(super) fn of_seats(engine: &MatchingEngine) -> Vec<SeatView> {
     let configuration = engine.configuration();
-    let standings = engine.standings();
+    let statuses = engine.statuses();
     // Skips seats that a concurrent reload has added or removed.
-    let seats = configuration.book.seats().iter().zip(standings);
-    let seats = seats.filter(|(seat, standing)| seat.is_of(&standing.partner, standing.product_type));
-    let look = |(seat, standing): (&Arc<Seat>, SeatStanding)| {
+    let seats = configuration.book.seats().iter().zip(statuses);
+    let seats = seats.filter(|(seat, status)| seat.is_of(&status.partner, status.product_type));
+    let look = |(seat, status): (&Arc<Seat>, SeatStatus)| {
         let line = configuration.clients.of(seat);
         SeatView {
-            state: pill(standing.state),
-            health: health(standing.health.health),
+            state: pill(status.state),
+            health: health(status.health.health),
             breaker: line.as_ref().map(|line| BreakerView::from(line.state())),
-            caps: standing.uses(),
+            caps: status.uses(),
             late: line.map(|line| line.late()).unwrap_or_default(),
             seat: Arc::clone(seat),
-            standing,
+            status,
         }
     };
     seats.map(look).collect()

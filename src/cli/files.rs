@@ -116,6 +116,11 @@ pub fn named(file: Option<&Path>) -> Option<&Path> {
     file.filter(|file| *file != Path::new("-"))
 }
 
+/// An input file as messages name it.
+pub fn shown(file: &Path) -> String {
+    if file == Path::new("-") { "standard input".to_owned() } else { file.display().to_string() }
+}
+
 /// Why a file cannot be created, and how to go on.
 pub fn cannot_make(file: &Path, error: &Error) -> String {
     let shown = file.display();

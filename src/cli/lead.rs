@@ -6,7 +6,7 @@ use std::io::{IsTerminal, Read};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::value::RawValue;
 
-use super::files::InputFile;
+use super::files::{InputFile, shown};
 use super::page::dollars;
 use super::prelude::*;
 use offerd_insight::persons::erasure::Erasure;
@@ -110,19 +110,19 @@ pub fn read_lead(file: &Path) -> Result<(Vec<u8>, Lead), String> {
     match Lead::read(body.as_bytes()) {
         Ok(lead) => {
             for unknown in KnownKeys::of::<Lead>().unknown(body.as_bytes()) {
-                tell!("offerd: {}: passed over: `{}` {unknown}", file.display(), unknown.attribute);
+                tell!("offerd: {}: passed over: `{}` {unknown}", shown(file), unknown.attribute);
             }
             Ok((body.into_bytes(), lead))
         }
         Err(UnreadableBody::NotJson(error)) => {
-            Err(format!("{}: {}", file.display(), error.message.unwrap_or_default()))
+            Err(format!("{}: {}", shown(file), error.message.unwrap_or_default()))
         }
         Err(UnreadableBody::Faults(faults)) => {
             let lines = faults.iter().map(|fault| {
                 let attribute = fault.attribute.as_deref().unwrap_or_default();
                 format!("\n  `{attribute}` {}", fault.message.as_deref().unwrap_or_default())
             });
-            Err(format!("{} is not a lead:{}", file.display(), lines.collect::<String>()))
+            Err(format!("{} is not a lead:{}", shown(file), lines.collect::<String>()))
         }
     }
 }

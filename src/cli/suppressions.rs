@@ -2,7 +2,7 @@
 
 use indicatif::ProgressBar;
 
-use super::files::{InputFile, SAVE_AS_UTF_8};
+use super::files::{InputFile, SAVE_AS_UTF_8, shown};
 use super::prelude::*;
 use offerd_admin::suppressions::{AT_ONCE, Added, Addition, ListedSuppressions, Removed, digest};
 use offerd_insight::sheet::lines::{Encoding, TextLines, decoded};
@@ -161,8 +161,8 @@ impl SuppressionsAddArguments {
             bar.finish_and_clear();
             // An empty list would let everybody through.
             let found = match read {
-                0 if columns.has_header => format!("{} has no line but its header", self.shown()),
-                0 => format!("{} has no line with anything on it", self.shown()),
+                0 if columns.has_header => format!("{} has no line but its header", shown(&self.file)),
+                0 => format!("{} has no line with anything on it", shown(&self.file)),
                 _ => format!("none of the {read} lines is good"),
             };
             return Err(format!("{found}, so nothing is added to `{}`", self.name));
@@ -191,11 +191,6 @@ impl SuppressionsAddArguments {
                 self.name
             ),
         }
-    }
-
-    /// The file as messages name it.
-    fn shown(&self) -> String {
-        if self.file == Path::new("-") { "standard input".into() } else { self.file.display().to_string() }
     }
 
     fn digest(&self, names: &CsvColumns, cells: &[String], first: bool) -> Result<SuppressionDigest, String> {

@@ -55,6 +55,9 @@ pub fn url_fault(url: &str) -> Option<&'static str> {
     let is_broken = |letter: char| letter.is_whitespace() || letter.is_control();
     match () {
         () if authority.contains('@') => Some("must not hold a user or a password"),
+        () if !authority.is_ascii() && !authority.contains(char::REPLACEMENT_CHARACTER) => {
+            Some("must name its host in ASCII, where such a name begins with `xn--`")
+        }
         () if url.contains(char::REPLACEMENT_CHARACTER) => {
             Some("must not hold half a character, such as a lone `\\ud800` of JSON")
         }
@@ -129,6 +132,8 @@ mod tests {
         }
         let broken = "https://a.example/?name=Ja\u{fffd}e";
         assert!(url_fault(broken).is_some_and(|fault| fault.starts_with("must not hold half a character")));
+        let in_letters = url_fault("https://b\u{fc}cher.example/");
+        assert!(in_letters.is_some_and(|fault| fault.ends_with("such a name begins with `xn--`")));
         for url in ["https://me:secret@a.example/", "https://me@a.example"] {
             assert_eq!(url_fault(url), Some("must not hold a user or a password"), "{url}");
         }

@@ -184,14 +184,17 @@ fn share(part: f64, whole: f64) -> Option<f64> {
 /// Maximum alerts and partners shown, worst first; their pages have all.
 const SHOWN: usize = 8;
 
-/// The alert rule whose alerts are shown as partners.
-const PARTNER_UNWELL: &str = "OfferdPartnerUnwell";
-
 fn attention(app: &AdminState, checks: &[HealthCheck], sees_money: bool) -> Value {
     let status = app.alerts.status(&app.settings().alerts);
-    let is_firing = |alert: &&AlertStatus| alert.state == "firing" && alert.name != PARTNER_UNWELL;
-    let mut alerts: Vec<Value> = status.alerts.iter().filter(is_firing).map(row).collect();
-    let mut partners = unwell(app);
+    let unwell = unwell(app);
+    let is_shown_as_partner = |alert: &AlertStatus| {
+        unwell
+            .iter()
+            .any(|SeatView { seat, .. }| alert.is_unwell_seat(&seat.identity.key, seat.product_type.as_str()))
+    };
+    let is_row = |alert: &&AlertStatus| alert.is_firing() && !is_shown_as_partner(alert);
+    let mut alerts: Vec<Value> = status.alerts.iter().filter(is_row).map(row).collect();
+    let mut partners: Vec<Value> = unwell.iter().map(partner).collect();
     let more = alerts.len().saturating_sub(SHOWN) + partners.len().saturating_sub(SHOWN);
     alerts.truncate(SHOWN);
     partners.truncate(SHOWN);
@@ -205,16 +208,17 @@ fn attention(app: &AdminState, checks: &[HealthCheck], sees_money: bool) -> Valu
     }
 }
 
-fn unwell(app: &AdminState) -> Vec<Value> {
+fn unwell(app: &AdminState) -> Vec<SeatView> {
     let badness = |look: &SeatView| look.status.health.health.badness();
     let mut bad: Vec<SeatView> = of_seats(&app.engine).into_iter().filter(|look| badness(look) > 0).collect();
     bad.sort_by_key(|look| std::cmp::Reverse(badness(look)));
-    let row = |SeatView { seat, status, health, .. }: &SeatView| {
-        let identity = &seat.identity;
-        fields! {
-            key => identity.key, name => identity.partner.name, product => seat.product_type.as_str(), health,
-            cause => status.health.cause,
-        }
-    };
-    bad.iter().map(row).collect()
+    bad
+}
+
+fn partner(SeatView { seat, status, health, .. }: &SeatView) -> Value {
+    let identity = &seat.identity;
+    fields! {
+        key => identity.key, name => identity.partner.name, product => seat.product_type.as_str(), health,
+        cause => status.health.cause,
+    }
 }

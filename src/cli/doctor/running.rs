@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use super::partners::judged;
 use super::{DoctorCheck, Finding};
 use crate::cli::prelude::*;
 use offerd_base::run_file::RunFile;
@@ -13,9 +14,6 @@ const READY: DoctorCheck = DoctorCheck("daemon");
 const ALERT: DoctorCheck = DoctorCheck("alert");
 const NODES: DoctorCheck = DoctorCheck("nodes");
 const LOADED: DoctorCheck = DoctorCheck("loaded files");
-
-/// Alerts of this rule are shown as partners.
-const PARTNER_UNWELL: &str = "OfferdPartnerUnwell";
 
 /// The answers of a running daemon. A part that it does not answer is left out.
 #[derive(Default)]
@@ -56,7 +54,7 @@ impl DaemonReport {
             (true, Some("ready")) => READY.good("it runs and accepts leads"),
             (_, told) => READY.wrong(told.unwrap_or_default(), chapter("no-new-leads-are-taken-in")),
         });
-        let alerts = self.alerts.as_ref().map(of_alerts).unwrap_or_default();
+        let alerts = self.alerts.as_ref().map(|alerts| of_alerts(alerts, &self.statuses)).unwrap_or_default();
         let nodes = self.nodes.iter().flat_map(|nodes| &nodes.warnings);
         let nodes = nodes.map(|warning| NODES.wrong(warning, chapter("nodes-differ")));
         ready.into_iter().chain(alerts).chain(nodes).chain(self.unloaded(settings, book)).collect()
@@ -103,10 +101,15 @@ fn to_load(config: Option<&Path>, read: Option<&[PathBuf]>) -> String {
     }
 }
 
-fn of_alerts(AlertsStatus { alerts, receivers, doubt }: &AlertsStatus) -> Vec<Finding> {
+/// The alerts that fire, except those about a seat with a finding of its own.
+fn of_alerts(AlertsStatus { alerts, receivers, doubt }: &AlertsStatus, seats: &[SeatStatus]) -> Vec<Finding> {
     let doubt = doubt.iter().map(|doubt| ALERT.unknown(doubt, "ask the leader: `offerd nodes` names it"));
-    let is_firing = |alert: &&AlertStatus| alert.state == "firing" && alert.name != PARTNER_UNWELL;
-    let firing = alerts.iter().filter(is_firing).map(|alert| {
+    let has_finding = |alert: &AlertStatus| {
+        let mut unwell = seats.iter().filter(|seat| judged(seat).is_some());
+        unwell.any(|seat| alert.is_unwell_seat(&seat.partner, seat.product_type.as_str()))
+    };
+    let shown = alerts.iter().filter(|alert| alert.is_firing() && !has_finding(alert));
+    let firing = shown.map(|alert| {
         let found = format!("{} since {}: {}", alert.name, page::minute(alert.since), alert.summary);
         match alert.severity {
             Severity::Page | Severity::Ticket => ALERT.wrong(found, chapter(&alert.runbook)),
@@ -153,6 +156,21 @@ mod tests {
     }
 
     #[test]
+    fn an_unwell_partner_is_told_once_and_also_when_its_file_is_gone() {
+        let alerts = ["far", "removed"].map(|partner| {
+            json!({ "name": "OfferdPartnerUnwell", "severity": "ticket", "state": "firing", "since": 0,
+                "summary": format!("{partner} fails"), "fired": 0, "ended": null, "runbook": "x",
+                "labels": { "partner": partner, "product_type": "loan" } })
+        });
+        let seat = json!({ "partner": "far", "productType": "loan", "state": "active", "askedThisMinute": 0,
+            "askedToday": 0, "owedToday": 0.0, "health": { "health": "failing" } });
+        let alerts = serde_json::from_value(json!({ "alerts": alerts, "receivers": [] })).unwrap();
+        let found = of_alerts(&alerts, &[serde_json::from_value(seat).unwrap()]);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].found.ends_with("removed fails"), "{}", found[0].found);
+    }
+
+    #[test]
     fn what_the_daemon_knows_to_be_wrong_is_wrong() {
         let settings = Settings::from_layers(None, []).unwrap();
         let book = Book::of(Vec::new());
@@ -164,7 +182,6 @@ mod tests {
             alert("OfferdDiskHangs", "page", "firing"),
             alert("OfferdSeatsCut", "notice", "firing"),
             alert("OfferdFails", "page", "ended"),
-            alert(PARTNER_UNWELL, "ticket", "firing"),
         ]);
         let mut told = NodeStatus::of(&settings);
         told.book = NodeStatus::fingerprint_of(&book);

@@ -1,5 +1,5 @@
 //! Clients of partners over HTTP: a seat's endpoint, circuit breaker and tokens. A reload reuses clients with
-//! unchanged wire settings: breakers stay open and connections warm.
+//! unchanged wire settings and hosts: breakers stay open and connections warm.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -54,12 +54,14 @@ pub struct PartnerClient {
     pub(super) undeclared_reasons: Arc<UndeclaredReasons>,
 }
 
-/// What a reload keeps of a client with unchanged wire settings.
+/// What a reload keeps of a client with unchanged wire settings and hosts.
 pub(super) struct SharedClient {
     endpoint: Endpoint,
     /// The endpoint of test leads: failures of a sandbox say nothing about the asks of live leads.
     test_endpoint: Endpoint,
     rules: declared::ConnectionSettings,
+    /// [`HttpPartner::hosts`]: another host has failed no call yet.
+    hosts: Vec<(String, String)>,
     /// Indexed by whether the lead is a test: the sandbox issues its own tokens.
     pub(super) tokens: [TokenCache; 2],
     pub(super) calls: Histogram,
@@ -96,7 +98,10 @@ impl PartnerClients {
         for seat in book.seats() {
             let Some(http) = &seat.http else { continue };
             let place = (seat.identity.key.clone(), seat.product_type);
-            let same = self.of(seat).filter(|client| client.shared.rules == http.wire);
+            let is_same = |client: &PartnerClient| {
+                client.shared.rules == http.wire && client.shared.hosts == http.hosts
+            };
+            let same = self.of(seat).filter(is_same);
             match same.map_or_else(|| self.client(seat, http), Ok) {
                 // New mappings declare other reasons.
                 Ok(client) => {
@@ -158,6 +163,7 @@ impl PartnerClients {
             endpoint,
             test_endpoint,
             rules: rules.clone(),
+            hosts: http.hosts.clone(),
             tokens: Default::default(),
             calls: histogram!(PARTNER_CALL_SECONDS, &labels),
             mappings: histogram!(PARTNER_MAPPING_SECONDS, &labels),
@@ -384,5 +390,30 @@ impl Rendered {
         let request = http.request(progress, question.given(), Secrets::Real);
         let request = request.map_err(|error| AskError::Request(http.lines.locate(&error)));
         Self { request, took: begun.elapsed() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::partner_files::far_lender;
+
+    fn client_at(url: &str, earlier: &PartnerClients) -> (PartnerClients, Arc<SharedClient>) {
+        let text = far_lender("amber", url, "").text();
+        let book = Book::from_texts([(PathBuf::from("amber.toml"), text)]).expect("the file is good");
+        let clients = earlier.opened(&book).expect("its host can be called");
+        let shared = clients.of(&book.seats()[0]).expect("it is asked over HTTP").shared;
+        (clients, shared)
+    }
+
+    #[test]
+    fn a_partner_at_another_host_begins_without_the_failures_of_the_last() {
+        let none = PartnerClients::new(WireSettings::default());
+        let (clients, first) = client_at("https://wrong.example/v1", &none);
+        let is_kept = |url| Arc::ptr_eq(&first, &client_at(url, &clients).1);
+        assert!(is_kept("https://wrong.example/v1") && is_kept("https://wrong.example/v2"));
+        assert!(!is_kept("https://right.example/v1"));
     }
 }

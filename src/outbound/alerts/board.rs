@@ -9,7 +9,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::ledger::{AlertLedger, ReceiverDeliveries};
 use super::receiver::{self, ReceiverTest};
-use super::rule::{AlertRule, Severity};
+use super::rule::{AlertRule, PARTNER_UNWELL, Severity};
 use super::state::Alert;
 use offerd_base::config::AlertSettings;
 use offerd_model::record;
@@ -117,6 +117,17 @@ impl AlertBoard {
 }
 
 impl AlertStatus {
+    /// Whether it fires.
+    pub fn is_firing(&self) -> bool {
+        self.state == "firing"
+    }
+
+    /// Whether it is of the rule for unwell partners, and about this seat.
+    pub fn is_unwell_seat(&self, partner: &str, product_type: &str) -> bool {
+        let is = |label: &str, value: &str| self.labels.get(label).is_some_and(|found| found == value);
+        self.name == PARTNER_UNWELL && is("partner", partner) && is("product_type", product_type)
+    }
+
     fn of(alert: &Alert) -> Self {
         let rule = AlertRule::named(&alert.name);
         let state = match (alert.fired_ms, alert.ended_ms) {

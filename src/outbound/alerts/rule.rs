@@ -53,6 +53,9 @@ pub struct AlertRule {
     pub(super) by: &'static [&'static str],
 }
 
+/// The rule about partners that answer worse than before.
+pub(super) const PARTNER_UNWELL: &str = "OfferdPartnerUnwell";
+
 const fn minutes(minutes: u64) -> Duration {
     Duration::from_secs(minutes * 60)
 }
@@ -99,7 +102,7 @@ pub const RULES: &[AlertRule] = &[
         "requests are turned away: {reason}", "requests-are-turned-away"),
     rule("OfferdConnectionsAtLimit", Ticket, minutes(5), Growth(HTTP_CONNECTIONS_REFUSED, ("", ""), minutes(5), 0.0), &["listener", "reason"],
         "the {listener} listener has no room for connections: {reason}", "requests-are-turned-away"),
-    AlertRule { keep_firing: minutes(5), ..rule("OfferdPartnerUnwell", Ticket, NO, Level(PARTNER_HEALTH, Above(0.0)), &["partner", "product_type"],
+    AlertRule { keep_firing: minutes(5), ..rule(PARTNER_UNWELL, Ticket, NO, Level(PARTNER_HEALTH, Above(0.0)), &["partner", "product_type"],
         "{partner} ({product_type}) is worse than usual: {value}", "a-partner-is-unwell") },
     rule("OfferdBreakerOpen", Ticket, minutes(5), Level(WIRE_BREAKER_STATE, Is(2.0)), &["pool", "endpoint"],
         "the breaker of {pool} ({endpoint}) is open: it blocks calls", "a-breaker-is-open"),

@@ -93,17 +93,17 @@ fn webhook(declared: &Declared, checker: &mut Checker<'_>) -> PostbackTarget {
             format!("must be 1 to {KEYS_MAX} of `{{ file = \"PATH\" }}` or `{{ credential = \"NAME\" }}`");
         checker.at("secrets", wanted);
     }
-    let mut keys = Vec::new();
+    let (mut keys, mut unreadable) = (Vec::new(), Vec::new());
     for (nth, secret) in declared.secrets.iter().enumerate() {
         let place = secret.0.as_ref().ok_or_else(|| MISPLACED.to_owned());
         match place.and_then(SigningKey::read) {
             Ok(key) => keys.push(key),
             // A paused subscription may lack its keys.
-            Err(_) if declared.paused => {}
+            Err(message) if declared.paused => unreadable.push(format!("`secrets[{nth}]` {message}")),
             Err(message) => checker.at(&format!("secrets[{nth}]"), message),
         }
     }
-    PostbackTarget::Webhook { url: declared.url.clone(), keys }
+    PostbackTarget::Webhook { url: declared.url.clone(), keys, unreadable }
 }
 
 fn url(declared: &Declared, checker: &mut Checker<'_>) -> PostbackTarget {

@@ -39,8 +39,16 @@ pub struct Subscription {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PostbackTarget {
-    Webhook { url: String, keys: Vec<SigningKey> },
-    Url { method: Method, template: UrlTemplate },
+    /// `unreadable` says why keys of a paused subscription are missing.
+    Webhook {
+        url: String,
+        keys: Vec<SigningKey>,
+        unreadable: Vec<String>,
+    },
+    Url {
+        method: Method,
+        template: UrlTemplate,
+    },
 }
 
 impl PostbackTarget {
@@ -86,7 +94,7 @@ impl Subscription {
     /// The call for an event, signed at the current time; `None` if the lead lacks a client tag of the URL.
     pub(super) fn call(&self, message: &PostbackMessage, tags: Option<&ClientTags>) -> Option<Call> {
         match &self.way {
-            PostbackTarget::Webhook { url, keys } => {
+            PostbackTarget::Webhook { url, keys, .. } => {
                 Some(webhook(url.clone(), &message.id, message.body(), keys))
             }
             PostbackTarget::Url { method, template } => Some(Call {

@@ -54,9 +54,11 @@ impl Trial {
 /// # Errors
 /// It cannot be built: a key is missing, which is possible only while paused.
 pub async fn try_out(subscription: &Subscription) -> Result<Trial, String> {
-    if matches!(&subscription.way, PostbackTarget::Webhook { keys, .. } if keys.is_empty()) {
+    if let PostbackTarget::Webhook { keys, unreadable, .. } = &subscription.way
+        && keys.is_empty()
+    {
         let file = subscription.file.display();
-        return Err(format!("{file}: cannot read its `secrets`, so it cannot sign"));
+        return Err(format!("{file}: there is no key to sign with: {}", unreadable.join("; ")));
     }
     let message = PostbackMessage { id: ids::random().to_string(), event: event() };
     let tags = tags(subscription);

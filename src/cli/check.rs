@@ -6,6 +6,7 @@ use super::prelude::*;
 use offerd_admin::master_key;
 use offerd_admin::tokens::{Holder, ListedToken};
 use offerd_insight::nodes;
+use offerd_partners::Seat;
 
 /// Checks settings and partner files, and shows every fault of both.
 pub async fn run(config: Option<&Path>, json: bool) -> Result<(), CommandError> {
@@ -111,18 +112,22 @@ fn remarks(settings: &Settings, book: &Book, sockets: &daemon::Sockets) -> Resul
     remarks.extend(daemon::master_key_fault(settings).map(|fault| fault.message));
     let longest = settings.matching.deadline - settings.matching.margin();
     remarks.extend(book.remarks.iter().map(ToString::to_string));
+    let of_seat = |seat: &Seat, line: Option<usize>, key: &str, message: String| {
+        let file = Some(settings.partners.path.join(format!("{}.toml", seat.identity.key)));
+        Fault { file, line, key: format!("products.{}.{key}", seat.product_type), message }.to_string()
+    };
     remarks.extend(book.seats().iter().filter(|seat| seat.timeout > longest).map(|seat| {
-        let (key, product) = (&seat.identity.key, seat.product_type);
-        let remark = Fault {
-            file: Some(settings.partners.path.join(format!("{key}.toml"))),
-            line: seat.timeout_line,
-            key: format!("products.{product}.timeout"),
-            message: format!(
-                "is {:?}, and `{key}` is waited for {longest:?} at most (`matching.deadline` less `matching.response_margin`): lower it, or raise `matching.deadline`",
-                seat.timeout
-            ),
-        };
-        remark.to_string()
+        let (key, timeout) = (&seat.identity.key, seat.timeout);
+        let message = format!(
+            "is {timeout:?}, and `{key}` is waited for {longest:?} at most (`matching.deadline` less `matching.response_margin`): lower it, or raise `matching.deadline`"
+        );
+        of_seat(seat, seat.timeout_line, "timeout", message)
+    }));
+    let now = Utc::now();
+    remarks.extend(book.seats().iter().filter(|seat| seat.limits.is_over(now)).map(|seat| {
+        let key = &seat.identity.key;
+        let message = format!("has passed: `{key}` is never asked again; set a later day, or leave it out");
+        of_seat(seat, None, "limits.ends_on", message)
     }));
     remarks.extend(sockets.against(settings).map(|(listener, address, setting)| {
         format!("the service manager's socket {address} overrides `{listener}.listen` ({setting})")

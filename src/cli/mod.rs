@@ -317,7 +317,11 @@ fn expect_store(settings: &Settings) -> Result<(), String> {
 }
 
 fn permit(error: &io::Error) -> &'static str {
-    if error.kind() == io::ErrorKind::NotADirectory { "it has to name a directory" } else { PERMIT }
+    match error.kind() {
+        io::ErrorKind::NotADirectory => "it has to name a directory",
+        io::ErrorKind::ReadOnlyFilesystem => REMOUNT,
+        _ => PERMIT,
+    }
 }
 
 /// Whether the store exists. A database that does not answer counts as existing; opening it then reports the
@@ -336,6 +340,10 @@ fn in_files(settings: &Settings, what: &str, instead: &str) -> Result<(), String
     let refused = || format!("{what} is for a store in files, and `store.engine` is `postgres`: {instead}");
     settings.store.database().map_or(Ok(()), |_| Err(refused()))
 }
+
+/// What to do about a file system that is mounted read-only.
+const REMOUNT: &str =
+    "find out why with `dmesg`: a file system with errors is remounted so; then `mount -o remount,rw`";
 
 const PERMIT: &str = "run this as the user that the daemon runs as, or give it to that user with `chown -R`";
 

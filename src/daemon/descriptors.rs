@@ -25,7 +25,10 @@ pub struct ConnectionBounds {
 }
 
 impl Descriptors {
-    /// The number the process could have: a start raises its soft limit to the hard one.
+    /// The fewest that serve clients: a store and the calls to partners need some, too.
+    pub const FEWEST: u64 = 256;
+
+    /// The number this process could have: a start raises its soft limit to the hard one.
     pub fn there_are() -> Self {
         Self { most: getrlimit(Resource::Nofile).maximum }
     }
@@ -43,6 +46,12 @@ impl Descriptors {
         };
         if most != current {
             info!(from = current, to = most, "raised the limit of open files");
+        }
+        if let Some(most) = most.filter(|most| *most < Self::FEWEST) {
+            warn!(
+                limit = most,
+                "few open files: clients may be refused; see the file limit in `offerd doctor`"
+            );
         }
         gauge!(DESCRIPTORS_MAX).set(most.map_or(f64::INFINITY, |most| most as f64));
         Self { most }

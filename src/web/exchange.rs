@@ -28,11 +28,21 @@ pub(super) struct HttpExchange {
     access: Option<(Option<IpAddr>, String)>,
 }
 
-/// Longest path in the access log, in bytes.
-const PATH_BYTES: usize = 200;
-
 /// A part of a path that opens a person's data to its holder.
 const SECRET_PART: &str = "{prefillToken}";
+
+/// The path as the access log may have it: the words of its route and uuids. Whatever else a client puts
+/// there, such as an address, may be of a person.
+fn public_path(path: &str, route: &str) -> String {
+    if route == UNKNOWN_ROUTE {
+        return route.to_owned();
+    }
+    let part = |(found, wanted): (&'_ str, &'_ str)| {
+        let is_public = found == wanted || (wanted != SECRET_PART && Uuid::try_parse(found).is_ok());
+        if is_public { found.to_owned() } else { wanted.to_owned() }
+    };
+    path.split('/').zip(route.split('/')).map(part).collect::<Vec<_>>().join("/")
+}
 
 impl HttpExchange {
     pub(super) fn begin(id: Uuid, method: &Method, headers: &HeaderMap) -> Self {
@@ -45,21 +55,19 @@ impl HttpExchange {
         if !tracing::enabled!(target: ACCESS, tracing::Level::INFO) {
             return self;
         }
-        let path = uri.path().get(..PATH_BYTES).unwrap_or(uri.path()).to_owned();
-        Self { access: Some((surface.gate.address(peer, headers), path)), ..self }
+        Self { access: Some((surface.gate.address(peer, headers), uri.path().to_owned())), ..self }
     }
 
     /// Writes the line of the access log. It has no query, since a query may have values of a person.
     fn log(&self, admission: &RequestAdmission, route: &'static str, status: StatusCode, elapsed_ms: f64) {
         let Some((address, path)) = &self.access else { return };
-        let path = if route.contains(SECRET_PART) { route } else { path };
         tracing::info!(
             target: ACCESS,
             request_id = %self.id,
             address = address.map(tracing::field::display),
             company = admission.caller.as_deref(),
             method = %self.method,
-            path,
+            path = public_path(path, route),
             status = status.as_u16(),
             elapsed_ms,
             "request answered"

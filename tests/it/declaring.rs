@@ -174,3 +174,13 @@ async fn a_timeout_beyond_the_deadline_is_told_and_is_no_fault() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("are good: 1 partner, 1 partner product, 1 offer\n"), "{said}");
 }
+
+#[tokio::test]
+async fn a_partner_whose_last_day_has_passed_is_told_and_is_no_fault() {
+    let over = partner("over").savings("limits = { ends_on = 2020-01-01 }");
+    let output = Daemon::with_partners(vec![over]).command(&["check"]).output().unwrap();
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    let wanted = "/over.toml: `products.savings.limits.ends_on` has passed: `over` is never asked again";
+    assert!(told.contains(wanted), "{told}");
+}

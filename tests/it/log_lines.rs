@@ -106,8 +106,8 @@ async fn a_reader_that_hangs_stops_the_log_and_not_the_daemon() {
 }
 
 #[tokio::test]
-async fn the_access_log_has_who_asked_for_what_and_no_query() {
-    let path = "/leads/nobody?email=maria%40example.com";
+async fn the_access_log_has_who_asked_for_what_and_nothing_of_a_person() {
+    let path = "/leads/maria@example.com?email=maria%40example.com";
     for (access, lines) in [("true", 1), ("false", 0)] {
         let plan = Daemon::with_partners(prompt_partners(1)).setting("log.filter", "error");
         let daemon = plan.setting("log.access", access).setting("log.format", "json").start().await;
@@ -119,10 +119,20 @@ async fn the_access_log_has_who_asked_for_what_and_no_query() {
         let Some(line) = found.first() else { continue };
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
         let field = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
-        assert_eq!((field("target"), field("path")), ("access".to_owned(), "/leads/nobody".to_owned()));
+        assert_eq!((field("target"), field("path")), ("access".to_owned(), "/leads/{uuid}".to_owned()));
         assert_eq!((field("method"), field("address")), ("GET".to_owned(), "127.0.0.1".to_owned()));
         assert_eq!((&line["status"], field("request_id").as_str()), (&answer.status.into(), id(&answer)));
         assert!(!field("company").is_empty() && line["elapsed_ms"].is_f64(), "{line}");
+
+        let uuid = "01a22273-ab36-7fae-8442-e60d91702d3f";
+        let uuid_path = format!("/leads/{uuid}");
+        let unknown = "/people/maria";
+        for (path, shown) in [(uuid_path.as_str(), uuid_path.as_str()), (unknown, "unknown")] {
+            let answer = daemon.get(path).await;
+            let log = daemon.log();
+            let line = log.lines().find(|line| line.contains(id(&answer))).unwrap();
+            assert!(line.contains(&format!("\"path\":\"{shown}\"")) && !log.contains("maria"), "{log}");
+        }
 
         let prefill = daemon.get("/originator/prefills/a-secret-token").await;
         let log = daemon.log();

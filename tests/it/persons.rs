@@ -78,6 +78,27 @@ async fn a_lead_that_has_grown_is_found_by_what_it_had_and_by_what_it_has() {
     }
 }
 
+/// Also where it is merged before the index has reached it.
+#[tokio::test]
+async fn a_lead_that_is_changed_at_once_is_found_by_what_it_began_with() {
+    let daemon = daemon().await;
+    let url = format!("{}/leads", daemon.api);
+    for nth in 0..4 {
+        let [old, new] = ["old", "new"].map(|word| format!("{word}{nth}@quillfeather.example"));
+        let uuid = submitted(&daemon, lead(&old, &format!("206 555 010{nth}"))).await;
+        let later =
+            json!({"personalInformation": {"email": new, "primaryPhone": "206 555 0199"}}).to_string();
+        let path = if nth % 2 == 0 { "" } else { "/rateTables" };
+        let method = if nth % 2 == 0 { Method::PATCH } else { Method::POST };
+        let to = format!("{url}/{uuid}{path}");
+        assert!(daemon.request(method, &to, &daemon.confidential, &later).await.status < 300);
+        for email in [&old, &new] {
+            assert_eq!(found(&daemon, ["--email", email]), std::slice::from_ref(&uuid), "{email}");
+        }
+        assert_eq!(found(&daemon, ["--phone", &format!("206 555 010{nth}")]), [uuid]);
+    }
+}
+
 #[tokio::test]
 async fn all_leads_of_a_person_are_copied_and_erased_at_once_with_a_receipt() {
     let daemon = daemon().await;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Display;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -101,8 +102,13 @@ impl Settings {
         ];
         for (nth, (key, listen)) in listeners.iter().enumerate().filter(|(_, (_, listen))| listen.port() != 0)
         {
-            if let Some((other, _)) = listeners[..nth].iter().find(|(_, taken)| taken == listen) {
-                rules.want(false, &[key, other], || format!("is also the address of `{other}`: {listen}"));
+            let taken = listeners[..nth].iter().find(|(_, taken)| takes_place_of(*taken, *listen));
+            if let Some((other, taken)) = taken {
+                let message = match taken == listen {
+                    true => format!("is also the address of `{other}`: {listen}"),
+                    false => format!("is among the addresses of `{other}`: {listen}, {taken}"),
+                };
+                rules.want(false, &[key, other], || message);
             }
         }
     }
@@ -158,4 +164,11 @@ impl MatchingSettings {
             format!("and `{}` together must fit into `{DEADLINE}`, or no partner is asked", keys[1])
         });
     }
+}
+
+/// Whether sockets cannot have both addresses: they are one, or one stands for all addresses of its kind.
+fn takes_place_of(one: SocketAddr, other: SocketAddr) -> bool {
+    let is_among =
+        |all: SocketAddr, one: SocketAddr| all.ip().is_unspecified() && (all.is_ipv6() || one.is_ipv4());
+    one.port() == other.port() && (one == other || is_among(one, other) || is_among(other, one))
 }

@@ -230,6 +230,12 @@ fn a_fault_that_a_variable_causes_is_its_own() {
         ("OFFERD__ALERTS__MAIL__FROM", "offerd@shop.example", "`alerts.mail.server` must be"),
         ("OFFERD__ALERTS__MAIL__TO", "ops@shop.example", "`alerts.mail.server` must be"),
         ("OFFERD__API__LISTEN", "127.0.0.1:8082", "`admin.listen` is also the address of `api.listen`"),
+        (
+            "OFFERD__API__LISTEN",
+            "0.0.0.0:8082",
+            "`admin.listen` is among the addresses of `api.listen`: 127.0.0.1:8082, 0.0.0.0:8082",
+        ),
+        ("OFFERD__ADMIN__LISTEN", "[::]:8080", "`admin.listen` is among the addresses of `api.listen`"),
         ("OFFERD__STORE__ENGINE", "postgres", "`store.postgres.url` must be the address of the database"),
         (
             "OFFERD__LIMITS__BODY_BYTES",

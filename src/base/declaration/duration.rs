@@ -39,8 +39,13 @@ impl<'de> Deserialize<'de> for HumanDuration {
                 )));
             }
         };
-        humantime::parse_duration(&text).map(Self).map_err(|_| {
-            de::Error::custom(format!("must be a duration such as `15s` or `50ms`, got `{text}`"))
+        humantime::parse_duration(&text).map(Self).map_err(|error| {
+            let wanted = match error {
+                humantime::DurationError::NumberOverflow => "must not be so long a duration",
+                _ if text.trim_start().starts_with('-') => "must not be negative",
+                _ => "must be a duration such as `15s` or `50ms`",
+            };
+            de::Error::custom(format!("{wanted}, got `{text}`"))
         })
     }
 }

@@ -75,7 +75,9 @@ pub fn ports(settings: &Settings, running: bool) -> Vec<Finding> {
                 PORT.good(format!("`{listener}` at {address} is held by offerd-{listener}.socket"))
             }
             (_, Err(error)) => {
-                let next = format!("find its user with `ss -ltnp`, or set another `{listener}.listen`");
+                let next = format!(
+                    "find its user with `ss -ltnp`: if that is this daemon, its `store.path` was moved or its disk has failed; or set                      another `{listener}.listen`"
+                );
                 PORT.wrong(format!("`{listener}` cannot have {address}: {error}"), next)
             }
         });

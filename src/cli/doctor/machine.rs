@@ -1,8 +1,10 @@
 //! Checks of the file limit and the disk.
 
 use rustix::fs::{Access, access, statvfs};
+use rustix::io::Errno;
 
 use super::{DoctorCheck, Finding};
+use crate::cli::REMOUNT;
 use crate::cli::prelude::*;
 use crate::daemon::Descriptors;
 use offerd_store::START_BYTES;
@@ -13,14 +15,14 @@ const LISTENERS: u64 = 2;
 /// Descriptors besides connections: the store, logs, and a margin for both.
 const OTHER_FILES: u64 = 128;
 
-const FEWEST: u64 = 256;
-
 /// Warn below this multiple of `store.reserve_bytes`.
 const COMFORT: u64 = 4;
 
 /// Checks that the descriptor limit suffices for all connections, and that the reserved share leaves clients
 /// enough.
-pub fn files(settings: &Settings, book: Option<&Book>) -> Finding {
+///
+/// `limit` is that of the running daemon, infinity for none; without a daemon that of this process counts.
+pub fn files(settings: &Settings, book: Option<&Book>, limit: Option<f64>) -> Finding {
     const CHECK: DoctorCheck = DoctorCheck("file limit");
     let Some(book) = book else {
         let found = "depends on the connections to partners, whose files have faults";
@@ -31,8 +33,8 @@ pub fn files(settings: &Settings, book: Option<&Book>) -> Finding {
     let partners: u64 = partners.map(|source| source.wire.concurrency as u64).sum();
     let needed = clients + partners + OTHER_FILES;
     let reserved = settings.limits.reserved_descriptors;
-    // The daemon raises its soft limit to the hard limit.
-    let descriptors = Descriptors::there_are();
+    let of_daemon = |limit: f64| Descriptors { most: limit.is_finite().then_some(limit as u64) };
+    let descriptors = limit.map_or_else(Descriptors::there_are, of_daemon);
     let Some(limit) = descriptors.most else {
         return CHECK.good("no limit on open files");
     };
@@ -42,10 +44,12 @@ pub fn files(settings: &Settings, book: Option<&Book>) -> Finding {
         "`LimitNOFILE={wanted}` in the unit, or `ulimit -Hn {wanted}`, or a smaller `api.max_connections`"
     );
     match limit {
-        limit if limit < FEWEST => CHECK.wrong(format!("{limit} open files, too few to serve clients"), next),
+        limit if limit < Descriptors::FEWEST => {
+            CHECK.wrong(format!("{limit} open files, too few to serve clients"), next)
+        }
         limit if limit < needed || left < clients => {
             let found = format!(
-                "{limit} open files, {left} of them for clients; the connections that the settings allow need {needed}"
+                "{limit} open files, {left} of them for clients; the connections that the settings allow need {wanted}"
             );
             CHECK.look(found, next)
         }
@@ -60,7 +64,11 @@ pub fn disk(store: &StoreSettings) -> Finding {
     // A missing directory will be created in its nearest existing ancestor.
     let there = path.ancestors().find(|part| part.exists()).unwrap_or(Path::new("/"));
     let shown = there.display();
-    if access(there, Access::WRITE_OK | Access::EXEC_OK).is_err() {
+    let accessible = access(there, Access::WRITE_OK | Access::EXEC_OK);
+    if accessible == Err(Errno::ROFS) {
+        return CHECK.wrong(format!("{shown} is on a file system that is mounted read-only"), REMOUNT);
+    }
+    if accessible.is_err() {
         let next = "give it to the user that the daemon runs as, or set another `store.path`";
         return CHECK.wrong(format!("{shown} is not a directory, or this user cannot write to it"), next);
     }

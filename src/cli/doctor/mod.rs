@@ -93,7 +93,7 @@ async fn examine(config: Option<&Path>) -> Vec<Finding> {
     let client = daemon.as_ref().ok().and_then(Option::as_ref);
     let report = running::DaemonReport::of(client, config, &settings.store.path).await;
     findings.extend(report.findings(&settings, book.as_ref().ok()));
-    findings.push(machine::files(&settings, book.as_ref().ok()));
+    findings.push(machine::files(&settings, book.as_ref().ok(), report.descriptors));
     findings.push(machine::disk(&settings.store));
     findings.push(clock::clock(&settings.store.path, report.clock()));
     findings.push(key::key(&settings.store, sealed_with.as_deref()));

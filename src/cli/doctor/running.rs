@@ -6,6 +6,7 @@ use super::partners::judged;
 use super::{DoctorCheck, Finding};
 use crate::cli::prelude::*;
 use offerd_base::run_file::RunFile;
+use offerd_base::telemetry::metrics::DESCRIPTORS_MAX;
 use offerd_engine::matching::limiter::SeatStatus;
 use offerd_insight::nodes::{NodeList, NodeStatus};
 use offerd_outbound::alerts::{AlertStatus, AlertsStatus, ReceiverStatus, Severity};
@@ -22,6 +23,8 @@ pub struct DaemonReport {
     ready: Option<(bool, String)>,
     alerts: Option<AlertsStatus>,
     nodes: Option<NodeList>,
+    /// How many files it may have open.
+    pub descriptors: Option<f64>,
     /// Its partners, with their health.
     pub statuses: Vec<SeatStatus>,
     /// What to do when it has not loaded the files as they are.
@@ -38,6 +41,9 @@ impl DaemonReport {
             ready: ready.ok().map(|answer| (answer.status.is_success(), answer.text())),
             alerts: daemon.ask(Method::GET, "/alerts").await.ok(),
             nodes: daemon.ask(Method::GET, "/nodes").await.ok(),
+            descriptors: daemon.call(Method::GET, "/metrics").await.ok().and_then(|answer| {
+                answer.text().lines().find_map(|line| line.strip_prefix(DESCRIPTORS_MAX)?.trim().parse().ok())
+            }),
             statuses: daemon.ask(Method::GET, "/partners").await.unwrap_or_default(),
             to_load: to_load(config, files.as_deref()),
         }

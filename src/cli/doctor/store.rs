@@ -5,8 +5,8 @@ use std::io::{self, ErrorKind};
 use rustix::fs::{Access, access};
 
 use super::{DoctorCheck, Finding};
+use crate::cli::permit;
 use crate::cli::prelude::*;
-use crate::cli::{PERMIT, permit};
 use offerd_admin::master_key::SealedWith;
 use offerd_store::audit::{AuditLog, AuditVerdict};
 use offerd_store::{DISK_FULL, DatabaseFigures, FORMAT, FileDamage, StoreError};
@@ -57,10 +57,15 @@ fn of_stopped(settings: &StoreSettings) -> Finding {
         return unopened(&fault);
     }
     match settings.path.join("lock").try_exists().map(|_| Store::exists(&settings.path)) {
-        Ok(true) if !may_change(&settings.path) => {
-            return CHECK.wrong(format!("{path} exists, but this user cannot read and write it"), PERMIT);
+        Ok(true) => {
+            if let Err(error) = may_change(&settings.path) {
+                let found = match error.kind() {
+                    ErrorKind::ReadOnlyFilesystem => "is on a file system that is mounted read-only",
+                    _ => "exists, but this user cannot read and write it",
+                };
+                return CHECK.wrong(format!("{path} {found}"), permit(&error));
+            }
         }
-        Ok(true) => {}
         Ok(false) => return CHECK.good(format!("none in {path} yet; the first start makes it")),
         Err(error) => {
             return CHECK.wrong(format!("{path} cannot be read: {error}"), permit(&error));
@@ -140,11 +145,10 @@ fn of_opened(opened: &str, damages: &[FileDamage]) -> Finding {
 }
 
 /// Whether this user has the permissions that a start needs.
-fn may_change(store: &Path) -> bool {
-    [store.to_owned(), store.join("lock")]
-        .iter()
-        .filter(|path| path.exists())
-        .all(|path| access(path, Access::READ_OK | Access::WRITE_OK).is_ok())
+fn may_change(store: &Path) -> io::Result<()> {
+    let paths = [store.to_owned(), store.join("lock")];
+    let mut present = paths.iter().filter(|path| path.exists());
+    present.try_for_each(|path| Ok(access(path, Access::READ_OK | Access::WRITE_OK)?))
 }
 
 async fn held(daemon: &AdminClient) -> Finding {
@@ -185,7 +189,7 @@ fn unopened(error: &StoreError) -> Finding {
             "install the offerd version that made them, or set `store.postgres.url` to an empty database"
         }
         StoreError::Unfinished => "repeat `offerd store copy`, or set another place",
-        StoreError::Io { source, .. } if is_forbidden(source) => PERMIT,
+        StoreError::Io { source, .. } if is_forbidden(source) => permit(source),
         StoreError::Io { source, .. } if source.kind() == ErrorKind::InvalidInput => {
             "set `store.path` to a directory, or to a place where one can be made"
         }
@@ -203,6 +207,7 @@ fn is_forbidden(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::{PERMIT, REMOUNT};
 
     #[test]
     fn what_to_do_follows_from_why_a_store_is_not_opened() {
@@ -210,7 +215,7 @@ mod tests {
             unopened(&StoreError::Io { path: "data".into(), source: kind.into() }).next.unwrap()
         };
         assert_eq!(next(io::ErrorKind::PermissionDenied), PERMIT);
-        assert_eq!(next(io::ErrorKind::ReadOnlyFilesystem), PERMIT);
+        assert_eq!(next(io::ErrorKind::ReadOnlyFilesystem), REMOUNT);
         assert!(next(io::ErrorKind::InvalidData).contains("offerd restore"));
         let full = StoreError::Disk(format!("No space left on device {DISK_FULL}"));
         assert_eq!(unopened(&full).next.unwrap(), FREE_SPACE);

@@ -45,11 +45,15 @@ pub fn kept(earlier: &LeadRecord, merged: LeadRecord) -> LeadRecord {
     LeadRecord { earlier_digests, ..merged }
 }
 
-/// The commit of a merged lead, which also indexes its new contacts; the earlier ones stay.
+/// The commit of a merged lead, which also indexes its contacts: the new ones, and the earlier ones, which
+/// the index may not have reached yet and which the merged lead no longer has.
 pub fn merged(store: &Store, (earlier, merged): (&LeadRecord, &LeadRecord)) -> Commit {
     let known = contacts(store, &earlier.lead);
     let new = contacts(store, &merged.lead).into_iter().filter(|contact| !known.contains(contact));
-    new.fold(writing::merged_lead(earlier, merged), |commit, one| commit.found_by(one, merged.updated_at))
+    let new = new.map(|contact| (contact, merged.updated_at)).collect::<Vec<_>>();
+    let earlier_ones = known.into_iter().map(|contact| (contact, earlier.created_at));
+    let found_by = |commit: Commit, (contact, at_ms)| commit.found_by(contact, at_ms);
+    earlier_ones.chain(new).fold(writing::merged_lead(earlier, merged), found_by)
 }
 
 /// The contacts to remove when the lead is erased.

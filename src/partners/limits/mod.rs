@@ -29,6 +29,12 @@ impl Limits {
         self.starts_on.filter(|first| today < *first).map(|first| self.begin(first))
     }
 
+    /// Whether its last day is over.
+    pub fn is_over(&self, at: DateTime<Utc>) -> bool {
+        let today = at.with_timezone(&self.time_zone).date_naive();
+        self.ends_on.is_some_and(|last| last < today)
+    }
+
     /// Its first and last day in words; `None` if it has neither.
     pub fn days(&self) -> Option<String> {
         let zone = self.time_zone;
@@ -190,6 +196,7 @@ mod tests {
             ("2026-12-03T05:00:00Z", false),
         ] {
             assert_eq!(limits.runs_at(at(moment)), runs, "{moment}");
+            assert_eq!(limits.is_over(at(moment)), moment == "2026-12-03T05:00:00Z", "{moment}");
         }
         let starts = at("2026-12-01T05:00:00Z").timestamp_millis();
         assert_eq!(limits.starts_after(at("2026-11-21T00:00:00Z")), Some(starts));

@@ -112,7 +112,7 @@ fn what_no_browser_sends_does_not_pass() {
 ///
 /// Seen with every reader of settings that guesses a type from the text: a name of digits becomes a number and is refused, a hash or a
 /// password such as `12e45678` becomes infinity, `0123` loses its zero, `no` and `null` become something else.
-const VARIABLES: [(&str, &str, Result<&str, &str>); 20] = [
+const VARIABLES: [(&str, &str, Result<&str, &str>); 22] = [
     ("STORE__POSTGRES__NODE_NAME", "1", Ok("1")),
     ("STORE__POSTGRES__NODE_NAME", "12e45678", Ok("12e45678")),
     ("STORE__POSTGRES__NODE_NAME", "0123", Ok("0123")),
@@ -131,6 +131,12 @@ const VARIABLES: [(&str, &str, Result<&str, &str>); 20] = [
         "API__HEADER_TIMEOUT",
         "30",
         Err("`api.header_timeout` must be a duration such as `15s` or `50ms`, got `30`"),
+    ),
+    ("API__HEADER_TIMEOUT", "-5s", Err("`api.header_timeout` must not be negative, got `-5s`")),
+    (
+        "API__HEADER_TIMEOUT",
+        "99999999999999y",
+        Err("`api.header_timeout` must not be so long a duration, got `99999999999999y`"),
     ),
     ("LIMITS__TRUSTED_PROXIES", "10", Err("must be networks such as `10.0.0.0/8`, got `10`")),
     // What does not fit beside a default is the variable's fault.

@@ -269,7 +269,7 @@ pub fn serve(
         gate: Arc::clone(&app.gate),
         wrong_listener_hint: Arc::clone(&app.wrong_listener_hint),
         app,
-        router: Router::new(&routes).without_head(routes::WITHOUT_HEAD),
+        router: Router::new(&routes).without_head(routes::WITHOUT_HEAD).with_mistaken(routes::MISTAKEN),
         failure_page,
         policy,
     };

@@ -45,11 +45,14 @@ macro_rules! api_routes {
 /// Resources without `HEAD`, since `GET` has an effect there.
 pub const WITHOUT_HEAD: &[&str] = &["/click/{id}", "/originator/prefills/{prefillToken}", "/partnerEvents"];
 
+/// Paths that clients take for those of a resource, with its path.
+pub const MISTAKEN: &[(&str, &str)] = &[("/leads/rateTables/{uuid}", "/originator/rateTables/{uuid}")];
+
 /// The API listener, `{base_url}`.
 pub const API: &[ApiRoute] = api_routes! {
     POST "/leads/rateTables" Publishable All [rate_tables::submit, v1: v1::rate_tables::submit]
         "Accepts a lead and answers with its rate table at once, with the offers available so far."
-        "Rate tables" submitLead { .with(shared::submit) }
+        "Rate tables" submitLead { .with(shared::submit).prefers(shared::WAIT) }
     GET "/originator/rateTables/{uuid}" Publishable All [rate_tables::show, v1: v1::rate_tables::show]
         "Returns a rate table; pendingResponses is empty once it is complete."
         "Rate tables" getRateTable {
@@ -117,7 +120,7 @@ pub const API: &[ApiRoute] = api_routes! {
         "Merges the body into a lead and builds a new rate table for it."
         "Rate tables" submitLeadAgain {
             .about("A publishable token may do this for 24 hours after the lead was created (a setting of the operator); after that it gets 404.")
-            .newer_values().with(shared::lead).body_optional()
+            .newer_values().with(shared::lead).body_optional().prefers(shared::WAIT)
             .with(shared::rate_table)
             .unknown("Lead", "The company has no such lead, or the lead is too old for a publishable token.")
         }

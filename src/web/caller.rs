@@ -108,11 +108,13 @@ impl AccessToken {
             return Err(Failure::unauthorized("Access token is missing"));
         };
         let only_one = values.next().is_none();
-        let credentials = value.to_str().ok().filter(|_| only_one).and_then(|text| text.split_once(' '));
-        credentials
-            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-            .and_then(|(_, token)| Self::parse(token))
-            .ok_or_else(invalid)
+        let text = value.to_str().ok().filter(|_| only_one).ok_or_else(invalid)?;
+        match text.split_once(' ') {
+            Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => {
+                Self::parse(token).ok_or_else(invalid)
+            }
+            _ => Err(Failure::unauthorized("Access token must follow a word: `Authorization: Bearer TOKEN`")),
+        }
     }
 
     /// The text of the token, to look it up by its digest. Not for logs.
@@ -202,13 +204,9 @@ mod tests {
         let bad = [
             format!("Bearer  {TOKEN}"),
             format!("Bearer {TOKEN} "),
-            format!("Bearer\t{TOKEN}"),
-            format!("Basic {TOKEN}"),
             format!("Bearer {}", TOKEN.replace('_', "-")),
             format!("Bearer {}", TOKEN.replace('-', "")),
             format!("Bearer {TOKEN}_{TOKEN}"),
-            "Bearer".to_owned(),
-            String::new(),
         ];
         for authorization in bad {
             assert_eq!(
@@ -219,6 +217,13 @@ mod tests {
         }
         let failure = AccessToken::of(&HeaderMap::new()).unwrap_err();
         assert_eq!(failure.errors[0].message.as_deref(), Some("Access token is missing"));
+    }
+
+    #[test]
+    fn without_its_word_a_token_is_told_it() {
+        for other in [TOKEN.to_owned(), format!("Basic {TOKEN}"), format!("Bearer\t{TOKEN}"), String::new()] {
+            assert!(message_for(&other).is_some_and(|told| told.contains("Bearer TOKEN")), "{other}");
+        }
     }
 
     #[test]

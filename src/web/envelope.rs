@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
 use futures_util::FutureExt;
+use hyper::Uri;
+use hyper::header::LOCATION;
 use warp::reply::Response;
 
 use super::caller::{self, Authenticate, Principal, Scope};
@@ -20,7 +22,7 @@ use super::prelude::*;
 use super::request::Request;
 use super::request_head::{BodyStream, RequestHead};
 use super::respond::{HeldTags, Reply};
-use super::router::{NotFound, RouteMatch};
+use super::router::{NotFound, Route, RouteMatch, without_last_slash};
 use super::surface::Surface;
 use offerd_base::ids;
 use offerd_base::telemetry::requests::RequestFuture;
@@ -123,6 +125,7 @@ async fn dispatch<A: Authenticate>(
     surface.gate.admit_address(admission)?;
     let (resource, params) = found.map_err(|why| match why {
         NotFound::Unknown => not_found(surface, uri.path()),
+        NotFound::Mistaken(meant) => Failure::path_mistaken(meant),
         NotFound::Undecodable => Failure::bad_request("Path is not percent-encoded UTF-8"),
     })?;
     let Some(route) = resource.route(method) else {
@@ -131,6 +134,9 @@ async fn dispatch<A: Authenticate>(
             _ => Err(Failure::method_not_allowed(resource.allow())),
         };
     };
+    if let Some(page) = page_of(route, uri).filter(|_| !resource.is_image()) {
+        return Ok(Reply::empty(StatusCode::PERMANENT_REDIRECT).header(LOCATION, page));
+    }
     let query = percent::decode_query(uri.query().unwrap_or_default());
     let who = caller::identify(route.scope, headers, query.as_deref().unwrap_or_default(), &*surface.app)?;
     surface.gate.admit_caller(admission, who.as_ref())?;
@@ -153,15 +159,20 @@ async fn dispatch<A: Authenticate>(
     Ok(if differs { reply.varying_by_accept() } else { reply })
 }
 
-/// A 404, which names a similar path or the listener that serves the path, if there is one.
-fn not_found<A>(surface: &Surface<A>, path: &str) -> Failure {
-    let listener = surface.meter.listener;
-    let without_slash = path.strip_suffix('/');
-    if let Some(template) = without_slash.and_then(|path| surface.router.template(path)) {
-        return Failure::path_without_slash(template);
+/// The address of a page that was opened with a slash at its end, relative to that: it has relative links.
+fn page_of<H>(route: &Route<H>, uri: &Uri) -> Option<HeaderValue> {
+    let path = without_last_slash(uri.path());
+    if path == uri.path() || route.scope != Scope::None || route.method != Method::GET {
+        return None;
     }
-    let mut paths = std::iter::once(path).chain(without_slash);
-    match paths.find_map(|path| surface.wrong_listener_hint.find(listener, path)) {
+    let last = path.rsplit('/').next()?;
+    let query = uri.query().map_or_else(String::new, |query| format!("?{query}"));
+    HeaderValue::try_from(format!("../{last}{query}")).ok()
+}
+
+/// A 404, which names the listener that serves the path, if there is one.
+fn not_found<A>(surface: &Surface<A>, path: &str) -> Failure {
+    match surface.wrong_listener_hint.find(surface.meter.listener, path) {
         Some((listener, template)) => Failure::path_elsewhere(listener, template),
         None => Failure::not_found_path(),
     }

@@ -55,9 +55,9 @@ impl Failure {
         fetched_ahead() FORBIDDEN Unsupported "A prefetch does not count as a click; open the address to follow it";
         /// 404: no resource has this path.
         not_found_path() NOT_FOUND Unsupported "Path does not exist";
-        /// 404: the path of a resource, with an extra slash at its end.
-        path_without_slash(template: &str) NOT_FOUND Unsupported
-            format!("Path does not exist; {template} does, without a slash at the end") => "path" template;
+        /// 404: a path that clients take for that of another resource.
+        path_mistaken(template: &str) NOT_FOUND Unsupported
+            format!("Path does not exist; {template} is meant") => "path" template;
         /// 404: another listener serves the path.
         path_elsewhere(listener: &str, template: &str) NOT_FOUND Unsupported
             format!("Path does not exist here; {template} is a path of the {listener} listener (`{listener}.listen`)")

@@ -48,6 +48,8 @@ macro_rules! routes {
 pub struct Router<H> {
     /// Invariant: more literal templates come first, so the first match is the right one.
     resources: Vec<Resource<H>>,
+    /// Paths that clients take for those of a resource, with its template.
+    mistaken: Vec<(Resource<H>, &'static str)>,
 }
 
 /// All routes of one path template.
@@ -68,6 +70,8 @@ pub type RouteMatch<'r, H> = Result<(&'r Resource<H>, Params), NotFound>;
 pub enum NotFound {
     /// No template matches.
     Unknown,
+    /// No template matches; this one is meant.
+    Mistaken(&'static str),
     /// The path is not percent-encoded UTF-8.
     Undecodable,
 }
@@ -116,7 +120,14 @@ impl<H> Router<H> {
             let other = known.template;
             assert!(template == other, "`{template}` and `{other}` are one resource, spell them alike");
         }
-        Self { resources: resources.into_values().collect() }
+        Self { resources: resources.into_values().collect(), mistaken: Vec::new() }
+    }
+
+    /// Tells clients of a path that does not exist which template is meant.
+    #[must_use]
+    pub fn with_mistaken(mut self, paths: &[(&'static str, &'static str)]) -> Self {
+        self.mistaken.extend(paths.iter().map(|(path, meant)| (Resource::new(path), *meant)));
+        self
     }
 
     /// Excludes `HEAD` from these templates.
@@ -128,10 +139,10 @@ impl<H> Router<H> {
         self
     }
 
-    /// The resource of a path, still percent-encoded. A literal beats a parameter; `/leads/` is not `/leads`.
+    /// The resource of a path, still percent-encoded. A literal beats a parameter; `/leads/` is `/leads`.
     /// An image is also found by the literals at both ends of its template, whatever the path has in between.
     pub fn find(&self, path: &str) -> RouteMatch<'_, H> {
-        let path = path.strip_prefix('/').ok_or(NotFound::Unknown)?;
+        let path = without_last_slash(path).strip_prefix('/').ok_or(NotFound::Unknown)?;
         let segments: Vec<_> = path.split('/').map(|it| percent::decode(it).unwrap_or(it.into())).collect();
         for resource in &self.resources {
             if let Some(params) = resource.capture(&segments) {
@@ -142,8 +153,11 @@ impl<H> Router<H> {
         if let Some(image) = images.find(|image| encloses(&image.segments, &segments)) {
             return Ok((image, Params::default()));
         }
-        let is_decodable = path.split('/').all(|text| percent::decode(text).is_some());
-        Err(if is_decodable { NotFound::Unknown } else { NotFound::Undecodable })
+        if path.split('/').any(|text| percent::decode(text).is_none()) {
+            return Err(NotFound::Undecodable);
+        }
+        let mistaken = self.mistaken.iter().find(|(resource, _)| resource.capture(&segments).is_some());
+        Err(mistaken.map_or(NotFound::Unknown, |(_, meant)| NotFound::Mistaken(meant)))
     }
 
     /// The template that matches a path, if any.
@@ -203,6 +217,11 @@ impl<H> Resource<H> {
     }
 }
 
+/// A path without a slash at its end, which names the same resource.
+pub(super) fn without_last_slash(path: &str) -> &str {
+    path.strip_suffix('/').filter(|rest| !rest.trim_start_matches('/').is_empty()).unwrap_or(path)
+}
+
 fn parameter(segment: &str) -> Option<&str> {
     segment.strip_prefix('{')?.strip_suffix('}')
 }
@@ -238,12 +257,14 @@ mod tests {
             row(Method::GET, "/"),
             row(Method::GET, "/seen/{lead}/{offer}/pixel.gif"),
         ])
+        .with_mistaken(&[("/lead/{uuid}", "/leads/{uuid}")])
     }
 
     fn template_of(path: &str) -> &'static str {
         match router().find(path) {
             Ok((resource, _)) => resource.template,
             Err(NotFound::Unknown) => "nothing",
+            Err(NotFound::Mistaken(meant)) => meant,
             Err(NotFound::Undecodable) => "undecodable",
         }
     }
@@ -257,11 +278,21 @@ mod tests {
     }
 
     #[test]
-    fn a_trailing_slash_is_another_path() {
-        assert_eq!(template_of("/"), "/");
-        for path in ["/leads", "/leads/", "/leads/7/", "//leads/7", "/leads//rateTables", "", "*"] {
+    fn a_slash_at_the_end_changes_nothing() {
+        assert_eq!((template_of("/"), template_of("/leads/7/")), ("/", "/leads/{uuid}"));
+        for path in
+            ["/leads", "/leads/", "/leads/7//", "//leads/7", "/leads//rateTables", "//", "///", "", "*"]
+        {
             assert_eq!(template_of(path), "nothing", "{path}");
         }
+    }
+
+    #[test]
+    fn a_path_that_clients_mistake_leads_to_the_one_that_is_meant() {
+        for path in ["/lead/7", "/lead/7/"] {
+            assert_eq!(router().find(path).unwrap_err(), NotFound::Mistaken("/leads/{uuid}"));
+        }
+        assert_eq!(template_of("/lead"), "nothing");
     }
 
     #[test]
@@ -279,9 +310,7 @@ mod tests {
         for between in ["/7/8", "/7", "", "/", "//", "///8", "/7/8/9", "/%ff/%zz", "/pixel.gif/pixel.gif"] {
             assert_eq!(template_of(&format!("/seen{between}/pixel.gif")), image, "{between}");
         }
-        for path in
-            ["/seen/7/8", "/seen/7/8/pixel.png", "/7/8/pixel.gif", "/pixel.gif", "/seen/7/8/pixel.gif/"]
-        {
+        for path in ["/seen/7/8", "/seen/7/8/pixel.png", "/7/8/pixel.gif", "/pixel.gif"] {
             assert_eq!(template_of(path), "nothing", "{path}");
         }
         let router = router();

@@ -44,15 +44,43 @@ async fn a_path_of_another_listener_is_told_with_that_listener() {
 }
 
 #[tokio::test]
-async fn a_path_with_a_slash_too_many_is_told_without_it() {
+async fn a_slash_at_the_end_is_no_other_resource() {
     let daemon = daemon().await;
-    for (path, told) in [
-        ("/leads/rateTables/", "/leads/rateTables"),
-        ("/originator/rateTables/7/", "/originator/rateTables/{uuid}"),
-    ] {
+    let lead = r#"{"productTypes": ["savings"]}"#;
+    let submitted = daemon.post("/leads/rateTables/", lead).await;
+    assert_eq!(submitted.status, 200);
+    let table = daemon.rate_table(&format!("{}/", submitted.json()["uuid"].as_str().unwrap())).await;
+    assert_eq!((table.status, &table.json()["uuid"]), (200, &submitted.json()["uuid"]));
+    let url = format!("{}/blocking/leads/rateTables/", daemon.integrations);
+    assert_eq!(daemon.request(Method::POST, &url, &daemon.publishable, lead).await.status, 200);
+    // A page has relative links, so a browser is led to its own address.
+    for (path, page) in
+        [("/docs/", "../docs"), ("/demo/?a=%20", "../demo?a=%20"), ("/openapi.json/", "../openapi.json")]
+    {
         let answer = daemon.get(path).await;
-        assert_eq!((answer.status, &answer.json()[0]["details"]["path"]), (404, &json!(told)), "{path}");
-        assert!(message(&answer).contains("without a slash at the end"), "{path}");
+        assert_eq!((answer.status, answer.header("location")), (308, Some(page)), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn where_a_rate_table_is_sought_at_the_path_of_submits_its_own_is_told() {
+    let daemon = daemon().await;
+    let table = daemon.submit(r#"{"productTypes": ["savings"]}"#).await.json();
+    let answer = daemon.get(&format!("/leads/rateTables/{}", table["uuid"].as_str().unwrap())).await;
+    assert_eq!((answer.status, &answer.json()[0]["type"]), (404, &json!("unsupported")));
+    assert_eq!(message(&answer), "Path does not exist; /originator/rateTables/{uuid} is meant");
+    assert_eq!(answer.json()[0]["details"]["path"], "/originator/rateTables/{uuid}");
+}
+
+#[tokio::test]
+async fn a_token_without_the_word_before_it_is_told_the_word() {
+    let daemon = daemon().await;
+    let url = format!("{}/leads/universities?limit=1", daemon.api);
+    for authorization in [daemon.publishable.clone(), format!("Basic {}", daemon.publishable)] {
+        let headers = [("authorization", authorization.as_str())];
+        let answer = daemon.request_with(Method::GET, &url, "", &headers, "").await;
+        assert_eq!((answer.status, answer.header("www-authenticate")), (401, Some("Bearer")));
+        assert!(message(&answer).contains("`Authorization: Bearer TOKEN`"), "{}", message(&answer));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Long polls and streams of changes to a rate table.
 
 use hyper::Method;
+use serde_json::Value;
 
 use crate::kit::Daemon;
 use crate::kit::partners::partner;
@@ -43,6 +44,35 @@ async fn a_client_that_prefers_to_wait_gets_the_next_change() {
         (304, None),
         "a complete table never changes"
     );
+}
+
+#[tokio::test]
+async fn a_submit_that_prefers_to_wait_is_answered_once_the_table_is_complete() {
+    let daemon = daemon().await;
+    let url = format!("{}/leads/rateTables", daemon.api);
+    let post = async |url: &str, headers: &[(&str, &str)]| {
+        daemon.request_with(Method::POST, url, &daemon.publishable, headers, LOAN).await.json()
+    };
+    let pending = |table: &Value| table["pendingResponses"].as_array().unwrap().len();
+    let new = post(&url, &[("prefer", "wait=30")]).await;
+    assert_eq!((pending(&new), new["loanOffers"].as_array().unwrap().len()), (0, 3));
+    let more = format!("{}/leads/{}/rateTables", daemon.api, new["leadUuid"].as_str().unwrap());
+    assert_eq!(pending(&post(&more, &[("prefer", "wait=30")]).await), 0);
+    let at_once = post(&url, &[("prefer", "wait=0"), ("idempotency-key", "k")]).await;
+    let again = post(&url, &[("prefer", "wait=30"), ("idempotency-key", "k")]).await;
+    assert_eq!((&again["uuid"], pending(&again)), (&at_once["uuid"], 0), "a repeat waits alike");
+}
+
+#[tokio::test]
+async fn a_submit_waits_no_longer_than_it_prefers() {
+    let silent =
+        partner("silent").loan(r#"simulate = { delay = "1ms", failure_rate = 1.0, failure = "silence" }"#);
+    let daemon = Daemon::with_partners(vec![silent]).start().await;
+    let url = format!("{}/leads/rateTables", daemon.api);
+    let submitted =
+        daemon.request_with(Method::POST, &url, &daemon.publishable, &[("prefer", "wait=1")], LOAN).await;
+    assert_eq!((submitted.status, submitted.header("retry-after")), (200, Some("1")));
+    assert_eq!(submitted.json()["pendingResponses"].as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]

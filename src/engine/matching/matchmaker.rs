@@ -148,11 +148,17 @@ impl Matchmaker {
 
     /// The snapshot; the completed one where the caller waits for that.
     async fn when_complete(&self, shown: TableSnapshot, viewer: Viewer, until: Until) -> SubmitResult {
-        if until != Until::Complete || !shown.pending {
-            return Ok(shown);
-        }
-        let completed = showing::completed(&self.engine, viewer, shown.table).await.ok().flatten();
-        completed.filter(|table| !table.pending).ok_or(LeadRefusal::StoreFailed)
+        let completed = showing::completed(&self.engine, viewer, shown.table);
+        let found = match until {
+            _ if !shown.pending => return Ok(shown),
+            Until::Prompt | Until::After(_) => return Ok(shown),
+            Until::Complete => completed.await.map(|found| found.filter(|table| !table.pending)),
+            Until::Within(longest) => match tokio::time::timeout(longest, completed).await {
+                Ok(found) => found,
+                Err(_) => rate_table(&self.engine, viewer, shown.table).await,
+            },
+        };
+        found.ok().flatten().ok_or(LeadRefusal::StoreFailed)
     }
 
     /// Accepts a lead without a rate table. Once this returns, the lead survives a crash.
@@ -473,11 +479,13 @@ fn head(record: &LeadRecord, seating: &Seating, time_limit: Duration, uuid: Uuid
     }
 }
 
-async fn await_table(actor: &Addr<RateTableActor>, until: Until, longest: Duration) -> Option<TableSnapshot> {
+async fn await_table(actor: &Addr<RateTableActor>, until: Until, prompt: Duration) -> Option<TableSnapshot> {
     let come = actor.send(AwaitTable(until));
-    if until == Until::Complete {
-        return come.await.ok().flatten();
-    }
+    let longest = match until {
+        Until::Complete => return come.await.ok().flatten(),
+        Until::Within(longest) => longest.max(prompt),
+        Until::Prompt | Until::After(_) => prompt,
+    };
     match tokio::time::timeout(longest, come).await {
         Ok(shown) => shown.ok().flatten(),
         Err(_) => actor.send(GetRateTable).await.ok().flatten(),

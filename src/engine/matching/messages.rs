@@ -52,6 +52,8 @@ pub enum Until {
     Prompt,
     /// All partners have their outcomes, and these are written.
     Complete,
+    /// Complete, or as it is after this time; at least that of a prompt one.
+    Within(Duration),
     /// The table differs from this version, which the client holds.
     After(u32),
 }

@@ -16,9 +16,10 @@ const POLL_EVERY_S: u32 = 1;
 
 const TABLE_DEADLINE: HeaderName = HeaderName::from_static("table-deadline");
 
-/// Accepts a lead; answers with the offers that are available at once.
+/// Accepts a lead; answers with the offers that are available at once or, with `Prefer: wait`, by then.
 pub async fn submit(context: Context<ApiState>) -> Answer {
-    accept_lead(context, Until::Prompt).await
+    let until = until(&context.request.headers);
+    accept_lead(context, until).await
 }
 
 /// Accepts a lead; answers when all partners have answered.
@@ -32,10 +33,11 @@ pub async fn submit_again(mut context: Context<ApiState>) -> Answer {
     let lead = context.params.uuid("leadUuid")?;
     let attributes = read_lead_or_nothing(&mut context).await?;
     let merge = to_merge(&context, lead, &attributes)?;
-    let trace = TraceContext::of_request(&context.request.headers);
+    let headers = &context.request.headers;
+    let (trace, until) = (TraceContext::of_request(headers), until(headers));
     let (matchmaker, permit) = (&context.app.matchmaker, context.request.permit);
     let since = matchmaker.engine().complete.generation();
-    let submitted = matchmaker.submit_again(merge, trace.as_ref(), permit, Until::Prompt).await;
+    let submitted = matchmaker.submit_again(merge, trace.as_ref(), permit, until).await;
     let snapshot = submitted.map_err(refused)?.ok_or_else(|| Failure::unknown_uuid("Lead", lead))?;
     Ok(reply(&context.app, snapshot, since))
 }
@@ -62,6 +64,10 @@ pub async fn show_for(context: Context<ApiState>, mark: &str) -> Answer {
             Ok(if held.pending { pending(reply, held.deadline) } else { reply })
         }
     }
+}
+
+fn until(headers: &HeaderMap) -> Until {
+    preferred_wait(headers).map_or(Until::Prompt, Until::Within)
 }
 
 async fn accept_lead(mut context: Context<ApiState>, until: Until) -> Answer {

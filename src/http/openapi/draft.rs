@@ -157,6 +157,15 @@ impl<'c> OperationDraft<'c> {
         )
     }
 
+    /// Adds to the description of the header `Prefer`.
+    pub fn prefers(mut self, also: &str) -> Self {
+        let prefer = self.parameters.iter_mut().find(|parameter| parameter.name == "Prefer");
+        if let Some(about) = prefer.and_then(|prefer| prefer.description.as_mut()) {
+            *about = format!("{about} {also}");
+        }
+        self
+    }
+
     /// Makes the body optional.
     pub fn body_optional(mut self) -> Self {
         self.body.iter_mut().for_each(|body| body.required = Some(Required::False));

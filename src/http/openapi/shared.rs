@@ -44,6 +44,9 @@ pub fn submit(draft: OperationDraft<'_>) -> OperationDraft<'_> {
         .refuses(Failure::conflict(Uuid::nil()), "The lead exists already.")
 }
 
+/// Waits for a rate table to be complete.
+pub const WAIT: &str = "`wait=20` answers once no partner is outstanding, after at most that many seconds (60, and the table's deadline).";
+
 /// Takes a lead as the body.
 pub fn lead(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     let message = "must be an integer, got a string";

@@ -254,7 +254,7 @@ fn it_says_what_each_failure_means() {
         ("fetched_ahead", Failure::fetched_ahead(), of_its_own),
         ("unknown_uuid", Failure::unknown_uuid("RateTable", uuid), of_its_own),
         ("not_found_path", Failure::not_found_path(), of_its_own),
-        ("path_without_slash", Failure::path_without_slash("/leads/{uuid}"), of_its_own),
+        ("path_mistaken", Failure::path_mistaken("/originator/rateTables/{uuid}"), of_its_own),
         ("path_elsewhere", Failure::path_elsewhere("integrations", "/blocking/leads/rateTables"), of_its_own),
         ("unknown", Failure::unknown(""), !of_its_own),
         ("gone", Failure::gone(""), !of_its_own),

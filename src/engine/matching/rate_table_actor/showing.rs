@@ -11,7 +11,7 @@ use offerd_base::telemetry::metrics::{TABLE_BUDGET_LEFT_SECONDS, TABLE_OVERHEAD_
 impl RateTableActor {
     pub(super) fn has_come(&self, until: Until) -> bool {
         match until {
-            Until::Complete => self.machine.is_complete(),
+            Until::Complete | Until::Within(_) => self.machine.is_complete(),
             Until::After(version) => self.shown().answers() != version,
             Until::Prompt => self.machine.has_prompt_answers(),
         }

@@ -112,7 +112,7 @@ pub const API: &[ApiRoute] = api_routes! {
         "Accepts a lead, which may be empty, without building a rate table."
         "Leads" createLead {
             .about("A publishable token gets only ids, times and status back, not the data sent.")
-            .newer_values().with(shared::lead).body_optional()
+            .repeatable(shared::FOR_A_DAY).newer_values().with(shared::lead).body_optional()
             .answers::<LeadView>(201, "The lead.").with_header("Location")
             .refuses(Failure::conflict(Uuid::nil()), "The lead exists already.")
         }
@@ -120,8 +120,9 @@ pub const API: &[ApiRoute] = api_routes! {
         "Merges the body into a lead and builds a new rate table for it."
         "Rate tables" submitLeadAgain {
             .about("A publishable token may do this for 24 hours after the lead was created (a setting of the operator); after that it gets 404.")
-            .newer_values().with(shared::lead).body_optional().prefers(shared::WAIT)
+            .repeatable(shared::FOR_A_DAY).newer_values().with(shared::lead).body_optional().prefers(shared::WAIT)
             .with(shared::rate_table)
+            .refuses(Failure::under_way(), "The call that it repeats is in progress.")
             .unknown("Lead", "The company has no such lead, or the lead is too old for a publishable token.")
         }
     GET "/click/{id}" None All [clicks::open]
@@ -264,13 +265,13 @@ pub const API: &[ApiRoute] = api_routes! {
         "Records the start of a visit; an empty body gets a new sessionUuid."
         "UI events" initSession {
             .about("Put the answer's `sessionUuid` into every lead of the visit.")
-            .body::<SessionInitNew>(&[("a new session", "{}")]).body_optional()
+            .repeatable("until the end of the next day in UTC").body::<SessionInitNew>(&[("a new session", "{}")]).body_optional()
             .answers::<SessionInit>(201, "The visit.")
         }
     POST "/uiEvent/offerDisplays" Publishable All [ui_events::display_offer]
         "Records that an offer of a rate table was seen."
         "UI events" recordOfferDisplay {
-            .body::<OfferDisplayNew>(&[("an offer", examples::OFFER_SEEN)])
+            .repeatable(shared::FOR_A_DAY).body::<OfferDisplayNew>(&[("an offer", examples::OFFER_SEEN)])
             .answers::<OfferDisplay>(201, "The display.")
             .refuses(
                 Failure::fault("offerUuid", InvalidUuidReference, "Offer for UUID … does not exist").with_status(StatusCode::BAD_REQUEST),

@@ -18,6 +18,7 @@ use uuid::Uuid;
 use offerd_base::ids;
 use offerd_base::shares::{CompanyShare, CompanyShares};
 use offerd_base::telemetry::metrics::{PREFILLS, PREFILLS_ENDED};
+use offerd_engine::matching::idempotency::{Answered, IdempotencyKey};
 use offerd_model::{Lead, Viewer};
 use offerd_store::{Commit, CommitError, Store, Tree, codec};
 
@@ -136,7 +137,8 @@ impl Prefills {
         self.rules.lifetime.min(SWEPT_AFTER)
     }
 
-    /// Stores a lead's data. Once this returns the token, the data survive a crash.
+    /// Stores a lead's data. Once this returns the token, the data survive a crash. With an idempotency key, a
+    /// repeat gets the same token for as long as its prefill is there; `None` where it has other data.
     ///
     /// # Errors
     /// [`CommitError`]; nothing is stored.
@@ -145,11 +147,26 @@ impl Prefills {
         PrefillReservation(company, share): PrefillReservation,
         test: bool,
         lead: Lead,
-    ) -> Result<Uuid, CommitError> {
-        let token = ids::random();
+        named: Option<&IdempotencyKey>,
+    ) -> Result<Option<Answered<Uuid>>, CommitError> {
+        let token = named.map_or_else(ids::random, |named| named.name(&self.store, None));
+        let key = key(company, token);
+        let _lock = match named {
+            Some(_) => Some(self.store.lock_record(self.rules.longest_write, Tree::Prefills, &key).await?),
+            None => None,
+        };
+        let found = if named.is_some() { self.store.get(Tree::Prefills, &key).ok().flatten() } else { None };
+        if let Some(found) = &found
+            && let Ok(earlier) = self.store.decode_json::<PrefillRecord>(Tree::Prefills, &key, found)
+            && self.may_be_kept(token)
+            && !self.is_over(&earlier)
+        {
+            return Ok((earlier.lead == lead).then(|| Answered::again(token)));
+        }
         let until_ms = self.store.now_ms().saturating_add(millis(self.rules.lifetime));
         let record = PrefillRecord { test, until_ms, reads_left: self.rules.reads, lead };
-        let commit = Commit::new().put(Tree::Prefills, key(company, token), codec::encode_json(&record));
+        let commit = Commit::new().as_found(Tree::Prefills, &key, found);
+        let commit = commit.put(Tree::Prefills, &key, codec::encode_json(&record));
         // Before the write, or the sweep would take the prefill for an expired one.
         let until = Instant::now() + self.rules.lifetime;
         self.kept.lock().insert(token, HeldPrefill { company, until, _place: share });
@@ -160,7 +177,7 @@ impl Prefills {
             self.has_ended.store(true, Ordering::Relaxed);
         }
         self.count();
-        written.map(|()| token)
+        written.map(|()| Some(Answered::anew(token)))
     }
 
     /// Reads a prefill that the viewer may read, and counts the read. `None` if it is unknown or has ended.
@@ -350,7 +367,7 @@ mod tests {
 
     async fn kept(prefills: &Prefills) -> Uuid {
         let lead = Lead::read(br#"{"productTypes": ["loan"]}"#).unwrap();
-        prefills.keep(prefills.place(COMPANY).unwrap(), false, lead).await.unwrap()
+        prefills.keep(prefills.place(COMPANY).unwrap(), false, lead, None).await.unwrap().unwrap().answer
     }
 
     async fn is_read(prefills: &Prefills, token: Uuid) -> bool {

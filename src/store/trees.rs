@@ -87,8 +87,8 @@ trees! { 41:
     /// Identities for the duplicate rule. Key: company uuid, id of the identity key (u64), hash under it (32
     /// bytes). Value: time of submission in ms (i64), the lead uuid, keyed hash of the identity.
     Identities: b'i' "identities" Lead Base;
-    /// Submits, by their idempotency keys. Key: keyed hash of company uuid and the client's key. Value: time
-    /// in ms (i64), keyed hash of the body, rate table uuid.
+    /// Calls about a lead, by their idempotency keys. Key: keyed hash of company uuid and the client's key.
+    /// Value: time in ms (i64), keyed hash of the content, uuid of the rate table or lead, or id of a display.
     Repeats: b'k' "repeats" Lead Base;
     /// Rate tables. Key: rate table uuid. Value: the partners asked, and those excluded with the reason.
     RateTables: b'r' "rate_tables" Open ByTime;

@@ -10,7 +10,8 @@ use hyper::{HeaderMap, Method, StatusCode};
 use super::respond::Reply;
 
 const EXPOSED: HeaderValue = HeaderValue::from_static(
-    "ETag, Retry-After, RateLimit, RateLimit-Policy, Request-Id, Location, Table-Deadline, Unknown-Keys",
+    "ETag, Retry-After, RateLimit, RateLimit-Policy, Request-Id, Location, Table-Deadline, Unknown-Keys, Idempotent-Replayed, \
+     Preference-Applied, Changed-Values",
 );
 const MAX_AGE_S: HeaderValue = HeaderValue::from_static("600");
 

@@ -2,14 +2,23 @@
 
 use futures_util::future::join_all;
 use hyper::Method;
+use serde_json::{Value, json};
 
 use crate::kit::partners::{partner, prompt_partners};
 use crate::kit::{Answer, Daemon};
 
 async fn submit(daemon: &Daemon, key: &str, body: &str) -> Answer {
-    let url = format!("{}/leads/rateTables", daemon.api);
+    post(daemon, "/leads/rateTables", key, body).await
+}
+
+async fn post(daemon: &Daemon, path: &str, key: &str, body: &str) -> Answer {
+    let url = format!("{}{path}", daemon.api);
     let headers = [("idempotency-key", key)];
     daemon.request_with(Method::POST, &url, &daemon.publishable, &headers, body.to_owned()).await
+}
+
+fn replayed(answer: &Answer) -> Option<&str> {
+    answer.header("idempotent-replayed")
 }
 
 #[tokio::test]
@@ -19,6 +28,7 @@ async fn the_same_key_and_body_is_one_submit_even_over_a_kill() {
     let first = submit(&daemon, "k-1", "{}").await;
     let again = submit(&daemon, "k-1", "{}").await;
     assert_eq!((first.status, &first.body), (again.status, &again.body));
+    assert_eq!((replayed(&first), replayed(&again)), (None, Some("true")));
     let daemon = daemon.kill().start().await;
     assert_eq!(submit(&daemon, "k-1", "{}").await.body, first.body);
     assert_ne!(submit(&daemon, "k-2", "{}").await.json()["uuid"], first.json()["uuid"]);
@@ -65,4 +75,71 @@ async fn of_many_at_once_one_is_taken_in() {
     assert!(answers.iter().all(|answer| [200, 409].contains(&answer.status)));
     tables.dedup();
     assert_eq!(tables.len(), 1);
+}
+
+#[tokio::test]
+async fn what_the_body_says_is_compared_and_not_how() {
+    let daemon = Daemon::with_partners(prompt_partners(1)).start().await;
+    let first = submit(&daemon, "k", r#"{"productTypes":["savings"],"deviceId":"d"}"#).await;
+    for same in [
+        "{ \"productTypes\": [\"savings\"],\n \"deviceId\": \"d\" }",
+        r#"{"deviceId":"d","productTypes":["savings"],"unknown":1,"loanInformation":null}"#,
+    ] {
+        let again = submit(&daemon, "k", same).await;
+        assert_eq!(
+            (replayed(&again), &again.json()["uuid"]),
+            (Some("true"), &first.json()["uuid"]),
+            "{same}"
+        );
+    }
+    assert_eq!(submit(&daemon, "k", r#"{"productTypes":["loan"],"deviceId":"d"}"#).await.status, 422);
+}
+
+/// Each other call by which a client makes something: twice, then with other content, and over a kill.
+#[tokio::test]
+async fn every_call_that_makes_something_makes_it_once() {
+    let daemon = Daemon::with_partners(prompt_partners(1)).setting("api.base_url", "http://offers.example");
+    let daemon = daemon.start().await;
+    let table = daemon.submit("{}").await.json();
+    let display = |offer: &Value| {
+        let uuids =
+            json!({"leadUuid": table["leadUuid"], "rateTableUuid": table["uuid"], "offerUuid": offer});
+        uuids.to_string()
+    };
+    let offer = &table["savingsOffers"][0]["uuid"];
+    let further = format!("/leads/{}/rateTables", table["leadUuid"].as_str().unwrap());
+    let calls = [
+        ("/leads", "{}".to_owned(), r#"{"deviceId":"e"}"#.to_owned(), "uuid", 422),
+        (&further, r#"{"deviceId":"d"}"#.to_owned(), r#"{"deviceId":"e"}"#.to_owned(), "uuid", 422),
+        ("/originator/prefills", "{}".to_owned(), r#"{"deviceId":"e"}"#.to_owned(), "prefillToken", 422),
+        (
+            "/uiEvent/sessionInits",
+            "{}".to_owned(),
+            json!({"sessionUuid": table["uuid"]}).to_string(),
+            "sessionUuid",
+            400,
+        ),
+        ("/uiEvent/offerDisplays", display(offer), display(offer).replace('}', r#","x":1}"#), "id", 201),
+    ];
+    let mut made = Vec::new();
+    for (path, body, other, id, status) in &calls {
+        let first = post(&daemon, path, path, body).await;
+        assert!(first.status < 300 && replayed(&first).is_none(), "{path}: {first:?}");
+        let again = post(&daemon, path, path, &format!(" {body}")).await;
+        assert_eq!((again.status, replayed(&again)), (first.status, Some("true")), "{path}");
+        assert_eq!(again.json()[id], first.json()[id], "{path}");
+        let other = post(&daemon, path, path, other).await;
+        assert_eq!(other.status, *status, "{path}: {other:?}");
+        made.push(first.json()[id].clone());
+    }
+    let daemon = daemon.kill().start().await;
+    for ((path, body, _, id, _), made) in calls.iter().zip(made) {
+        let again = post(&daemon, path, path, body).await;
+        assert_eq!((replayed(&again), &again.json()[id]), (Some("true"), &made), "{path}");
+    }
+    let elsewhere = submit(&daemon, "/leads", "{}").await;
+    assert_eq!(elsewhere.status, 422, "a key is for one call");
+    let report = r#"{"annualIncome":1,"totalDebt":0,"loanAmount":1}"#;
+    let refused = post(&daemon, "/approvalProbability/loanReports", "k", report).await;
+    assert_eq!((refused.status, refused.attributes()), (400, vec!["Idempotency-Key".to_owned()]));
 }

@@ -1,57 +1,92 @@
-//! Idempotent submits: a request repeated with the same `Idempotency-Key` takes effect once.
+//! Idempotent calls: a request repeated with the same `Idempotency-Key` takes effect once.
+//!
+//! What a call makes for a lead is remembered with the lead. A session or a prefill belongs to none: the key
+//! itself [names](IdempotencyKey::name) it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use chrono::Duration;
 use parking_lot::Mutex;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
-use uuid::Uuid;
+use uuid::{Builder, Uuid};
 
 use offerd_model::Viewer;
-use offerd_store::{Commit, Store, Tree};
+use offerd_store::{Commit, Store, Tree, codec};
 
 const REMEMBERED_HOURS: i64 = 24;
 
-/// A client's idempotency key, with the body of its request.
+/// A client's idempotency key, with the content of its request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdempotencyKey {
     /// Digests in memory; the store keeps keyed hashes of them.
     key: Vec<u8>,
-    body: [u8; 32],
+    content: [u8; 32],
 }
 
 /// The state of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdempotencyState {
-    /// The key made this table.
+    /// The key made this: a table, a lead or a display.
     Done(Uuid),
-    /// The key was used with another body.
-    OtherBody,
+    /// The key was used with other content, or for another call.
+    OtherContent,
+}
+
+/// The answer to a call.
+#[derive(Debug, Clone)]
+pub struct Answered<T> {
+    /// The answer.
+    pub answer: T,
+    /// Whether the call repeats an earlier one, and the answer is of what that made.
+    pub replayed: bool,
+}
+
+impl<T> Answered<T> {
+    /// The answer to a new call.
+    pub fn anew(answer: T) -> Self {
+        Self { answer, replayed: false }
+    }
+
+    /// The answer to a repeated call.
+    pub fn again(answer: T) -> Self {
+        Self { answer, replayed: true }
+    }
 }
 
 impl IdempotencyKey {
-    /// A viewer's key, sent with `body`.
-    pub fn new(viewer: Viewer, key: &str, body: &[u8]) -> Self {
+    /// A viewer's key, sent to `call` with this content.
+    pub fn new(viewer: Viewer, key: &str, call: &str, content: &impl Serialize) -> Self {
         let digest: [u8; 32] = Sha256::digest(key.as_bytes()).into();
         // Test and live requests have separate keys.
         let kind: &[u8] = if viewer.test { b"test" } else { b"" };
         let key = [&viewer.company.as_bytes()[..], &digest, kind].concat();
-        Self { key, body: Sha256::digest(body).into() }
+        let content = codec::encode_json(&(call, content));
+        Self { key, content: Sha256::digest(content).into() }
     }
 
-    /// Looks the key up. The record is eight bytes of time, the body's digest, and the table.
-    pub(super) fn look_up(&self, store: &Store) -> Option<IdempotencyState> {
+    /// The name that the key gives to what it makes on a day, or whenever: nobody can guess it.
+    pub fn name(&self, store: &Store, day: Option<i64>) -> Uuid {
+        let day = day.map_or_else(Vec::new, |day| day.to_be_bytes().to_vec());
+        let [name @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] =
+            store.blind("repeat name", &[self.key.clone(), day].concat());
+        Builder::from_random_bytes(name).into_uuid()
+    }
+
+    /// Looks the key up. The record is eight bytes of time, the content's digest, and what was made.
+    pub fn look_up(&self, store: &Store) -> Option<IdempotencyState> {
         let record = store.get(Tree::Repeats, self.kept_key(store)).ok()??;
-        let (at, body, table) = (record.get(..8)?, record.get(8..40)?, record.get(40..56)?);
-        let (at, table) = (i64::from_be_bytes(at.try_into().ok()?), Uuid::from_slice(table).ok()?);
-        let is_same = body == self.kept_body(store);
-        let known = if is_same { IdempotencyState::Done(table) } else { IdempotencyState::OtherBody };
+        let (at, content, made) = (record.get(..8)?, record.get(8..40)?, record.get(40..56)?);
+        let (at, made) = (i64::from_be_bytes(at.try_into().ok()?), Uuid::from_slice(made).ok()?);
+        let is_same = content == self.kept_content(store);
+        let known = if is_same { IdempotencyState::Done(made) } else { IdempotencyState::OtherContent };
         (at >= forgotten_before(store)).then_some(known)
     }
 
-    pub(super) fn remember(&self, store: &Store, commit: Commit, table: Uuid) -> Commit {
-        let record = [&store.now_ms().to_be_bytes()[..], &self.kept_body(store), table.as_bytes()].concat();
+    /// Has the commit, which is about a lead, remember what the key made; guarded against a concurrent repeat.
+    pub fn remember(&self, store: &Store, commit: Commit, made: Uuid) -> Commit {
+        let record = [&store.now_ms().to_be_bytes()[..], &self.kept_content(store), made.as_bytes()].concat();
         let key = self.kept_key(store);
         commit.unless_recent(Tree::Repeats, key, forgotten_before(store)).put(Tree::Repeats, key, record)
     }
@@ -60,8 +95,8 @@ impl IdempotencyKey {
         store.blind("repeat key", &self.key)
     }
 
-    fn kept_body(&self, store: &Store) -> [u8; 32] {
-        store.blind("repeat body", &self.body)
+    fn kept_content(&self, store: &Store) -> [u8; 32] {
+        store.blind("repeat body", &self.content)
     }
 }
 

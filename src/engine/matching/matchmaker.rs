@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::admission::{Admission, PendingSlot};
 use super::configuration::Configuration;
 use super::engine::MatchingEngine;
-use super::idempotency::{IdempotencyKey, IdempotencyLock, IdempotencyState, KeysInFlight};
+use super::idempotency::{Answered, IdempotencyKey, IdempotencyLock, IdempotencyState, KeysInFlight};
 use super::messages::{AwaitTable, GetRateTable, Leave, TableSnapshot, Until};
 use super::rate_table_actor::{AckReceiver, FirstWrite, RateTableActor, TableResources};
 use super::refused::LeadRefusal;
@@ -93,14 +93,18 @@ impl Matchmaker {
     ///
     /// # Errors
     /// [`LeadRefusal`]; then nothing is written, unless the store fails halfway.
-    pub async fn submit(&self, mut submission: Submission, until: Until) -> SubmitResult {
+    pub async fn submit(
+        &self,
+        mut submission: Submission,
+        until: Until,
+    ) -> SubmitResult<Answered<TableSnapshot>> {
         let key = submission.idempotency_key.clone();
         let key_lock = self.lock_key(key.as_ref())?;
         let viewer = Viewer { company: submission.company, test: submission.test };
-        if let Some(answer) = self.answered_before(viewer, key.as_ref()).await {
+        if let Some(table) = self.made_before(key.as_ref())? {
             drop(key_lock);
             submission.permit.pause();
-            return self.when_complete(answer?, viewer, until).await;
+            return self.shown_again(table, viewer, until).await;
         }
         let reserved = self.reserve_table(submission.company)?;
         let trace = self.engine.traces.lead(submission.trace.as_ref());
@@ -117,15 +121,20 @@ impl Matchmaker {
         match self.build(new_table, until).await {
             Ok(shown) => {
                 note_drawn(drawn);
-                Ok(shown)
+                Ok(Answered::anew(shown))
             }
-            // The duplicate may be this very request, accepted by another node.
-            Err(LeadRefusal::Duplicate(lead)) => {
-                let answer = self.answered_before(viewer, key.as_ref()).await;
-                self.when_complete(answer.unwrap_or(Err(LeadRefusal::Duplicate(lead)))?, viewer, until).await
+            Err(refused) => {
+                let table = self.made_meanwhile(refused, key.as_ref())?;
+                self.shown_again(table, viewer, until).await
             }
-            Err(refused) => Err(refused),
         }
+    }
+
+    /// What another node made, if the refused duplicate is this very request.
+    fn made_meanwhile(&self, refused: LeadRefusal, key: Option<&IdempotencyKey>) -> SubmitResult<Uuid> {
+        let is_duplicate = matches!(refused, LeadRefusal::Duplicate(_));
+        let made = if is_duplicate { self.made_before(key)? } else { None };
+        made.ok_or(refused)
     }
 
     /// While the disk stalls, the request that holds the key waits for it, so the refusal says that.
@@ -136,14 +145,23 @@ impl Matchmaker {
         self.under_way.lock(key).map(Some).ok_or_else(refusal)
     }
 
-    async fn answered_before(&self, viewer: Viewer, key: Option<&IdempotencyKey>) -> Option<SubmitResult> {
-        match key?.look_up(&self.engine.records.store)? {
-            IdempotencyState::OtherBody => Some(Err(LeadRefusal::OtherBody)),
-            IdempotencyState::Done(table) => {
-                let shown = rate_table(&self.engine, viewer, table).await.ok().flatten();
-                Some(shown.ok_or(LeadRefusal::StoreFailed))
-            }
+    fn made_before(&self, key: Option<&IdempotencyKey>) -> SubmitResult<Option<Uuid>> {
+        match key.and_then(|key| key.look_up(&self.engine.records.store)) {
+            Some(IdempotencyState::OtherContent) => Err(LeadRefusal::OtherContent),
+            Some(IdempotencyState::Done(made)) => Ok(Some(made)),
+            None => Ok(None),
         }
+    }
+
+    async fn shown_again(
+        &self,
+        table: Uuid,
+        viewer: Viewer,
+        until: Until,
+    ) -> SubmitResult<Answered<TableSnapshot>> {
+        let shown = rate_table(&self.engine, viewer, table).await.ok().flatten();
+        let shown = shown.ok_or(LeadRefusal::StoreFailed)?;
+        self.when_complete(shown, viewer, until).await.map(Answered::again)
     }
 
     /// The snapshot; the completed one where the caller waits for that.
@@ -165,14 +183,31 @@ impl Matchmaker {
     ///
     /// # Errors
     /// [`LeadRefusal`], with nothing written.
-    pub async fn take_lead(&self, submission: Submission) -> Result<LeadRecord, LeadRefusal> {
+    pub async fn take_lead(&self, submission: Submission) -> SubmitResult<Answered<LeadRecord>> {
+        let key = submission.idempotency_key.clone();
+        let _key_lock = self.lock_key(key.as_ref())?;
+        let store = &self.engine.records.store;
+        let again = |lead| match reading::lead(store, lead) {
+            Ok(Some(record)) => Ok(Answered::again(record)),
+            Ok(None) => Err(LeadRefusal::Erased(lead)),
+            Err(_) => Err(LeadRefusal::StoreFailed),
+        };
+        if let Some(lead) = self.made_before(key.as_ref())? {
+            return again(lead);
+        }
         self.check_writable()?;
         let look_back_minutes = submission.look_back_minutes;
         let record = self.record(submission, &self.engine.configuration());
         let commit = writing::lead(&record, self.identity(&record, look_back_minutes).as_ref());
-        self.engine.commit(commit).await.map_err(|failure| LeadRefusal::of_commit(failure, &record))?;
+        let commit = match &key {
+            Some(key) => key.remember(store, commit, record.uuid),
+            None => commit,
+        };
+        if let Err(failure) = self.engine.commit(commit).await {
+            return again(self.made_meanwhile(LeadRefusal::of_commit(failure, &record), key.as_ref())?);
+        }
         note_drawn(record.experiments.clone());
-        Ok(record)
+        Ok(Answered::anew(record))
     }
 
     /// Merges attributes into a lead; `None` when the viewer has no such lead. Concurrent merges are
@@ -210,20 +245,32 @@ impl Matchmaker {
     pub async fn submit_again(
         &self,
         merge: Merge<'_>,
+        key: Option<&IdempotencyKey>,
         trace: Option<&TraceContext>,
         mut permit: Permit,
         until: Until,
-    ) -> Result<Option<TableSnapshot>, LeadRefusal> {
+    ) -> SubmitResult<Option<Answered<TableSnapshot>>> {
+        let key_lock = self.lock_key(key)?;
+        let viewer = merge.viewer;
+        if let Some(table) = self.made_before(key)? {
+            drop(key_lock);
+            permit.pause();
+            return self.shown_again(table, viewer, until).await.map(Some);
+        }
         let reserved = self.reserve_table(merge.viewer.company)?;
         let trace = self.engine.traces.lead(trace);
         let Some(record) = self.merge_lead(merge, &mut permit).await? else { return Ok(None) };
         let lead =
             LeadCommit { commit: Commit::new(), is_new: false, node: self.engine.records.store.node() };
         let table = ids::timed_at(self.engine.records.store.arrival_ms());
-        let new_table = NewTable { reserved, record, lead, table, key: None, key_lock: None, trace, permit };
+        let new_table = NewTable { reserved, record, lead, table, key, key_lock, trace, permit };
         match self.build(new_table, until).await {
+            Ok(shown) => Ok(Some(Answered::anew(shown))),
             Err(LeadRefusal::Erased(_)) => Ok(None),
-            shown => shown.map(Some),
+            Err(refused) => {
+                let table = self.made_meanwhile(refused, key)?;
+                self.shown_again(table, viewer, until).await.map(Some)
+            }
         }
     }
 

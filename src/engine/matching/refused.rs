@@ -17,8 +17,8 @@ pub enum LeadRefusal {
     Erased(Uuid),
     /// The merged lead would exceed this many bytes.
     TooLarge(usize),
-    /// The idempotency key was used with another body.
-    OtherBody,
+    /// The idempotency key was used with other content, or for another call.
+    OtherContent,
     /// A request with the same idempotency key is in flight.
     UnderWay,
     /// The limit of pending rate tables, or of concurrent changes to the lead, is reached.

@@ -1,7 +1,11 @@
 //! `POST /leads`, `GET /leads/{uuid}`, `PATCH /leads/{uuid}`
 
-use super::submission::{knows_newer_values, read_lead, read_lead_or_nothing, refused, submission, to_merge};
+use super::submission::{
+    answered, idempotency_key, knows_newer_values, read_lead, read_lead_or_nothing, refused, submission,
+    to_merge,
+};
 use crate::prelude::*;
+use offerd_engine::matching::Submission;
 use offerd_engine::records::{history, reading};
 use offerd_model::{Lead, LeadActionType, LeadView, Timestamp, TokenKind};
 use offerd_store::entities::LeadRecord;
@@ -10,12 +14,15 @@ use offerd_store::{ReadError, Tree};
 /// Accepts a lead, which may be empty, without building a rate table.
 pub async fn take(mut context: Context<ApiState>) -> Answer {
     let lead = read_lead_or_nothing(&mut context).await?;
-    let submission = submission(&context, lead)?;
+    let idempotency_key = idempotency_key(&context, "lead", &lead)?;
+    let submission = Submission { idempotency_key, ..submission(&context, lead)? };
     let newer_values = submission.newer_values;
-    let record = context.app.matchmaker.take_lead(submission).await.map_err(refused)?;
-    let base_url = &context.app.engine().base_url;
-    let location = base_url.on_host(format_args!("/leads/{}", record.uuid));
-    Ok(view(&context, record, newer_values)?.created(location))
+    let taken = context.app.matchmaker.take_lead(submission).await.map_err(refused)?;
+    answered(taken, |record| {
+        let base_url = &context.app.engine().base_url;
+        let location = base_url.on_host(format_args!("/leads/{}", record.uuid));
+        Ok(view(&context, record, newer_values)?.created(location))
+    })
 }
 
 /// Shows a lead of the caller's company as submitted, with its actions.

@@ -5,6 +5,7 @@
 use metrics::counter;
 
 use super::bodies::{self, LazyKnownKeys};
+use super::submission::without_idempotency_key;
 use crate::prelude::*;
 use offerd_base::telemetry::metrics::LOAN_REPORTS;
 use offerd_engine::matching::approval;
@@ -14,6 +15,7 @@ static KNOWN: LazyKnownKeys = LazyKnownKeys::new(KnownKeys::of::<LoanReportCreat
 
 /// Creates a report.
 pub async fn make(mut context: Context<ApiState>) -> Answer {
+    without_idempotency_key(&context.request.headers)?;
     let asked = bodies::noun(&mut context, &KNOWN, LoanReportCreateData::read).await?;
     let viewer = context.caller()?.viewer();
     let engine = Arc::clone(context.app.engine());

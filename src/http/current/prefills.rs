@@ -2,7 +2,7 @@
 
 use hyper::header::CACHE_CONTROL;
 
-use super::submission::read_lead;
+use super::submission::{answered, idempotency_key, other_content, read_lead};
 use crate::prelude::*;
 use offerd_model::{PrefillResponse, ProductType};
 
@@ -16,14 +16,17 @@ pub async fn keep(mut context: Context<ApiState>) -> Answer {
     let lead = read_lead(&mut context).await?;
     let asked = ProductType::ALL.iter().copied().filter(|product_type| lead.asks_for(*product_type));
     let product_types = asked.collect();
+    let key = idempotency_key(&context, "prefill", &lead)?;
     let prefills = &context.app.prefills;
-    let kept = prefills.keep(place, test, lead).await;
+    let kept = prefills.keep(place, test, lead, key.as_ref()).await.map_err(unwritable)?;
     let rules = prefills.rules;
-    Reply::json(&PrefillResponse {
-        product_types,
-        prefill_token: kept.map_err(unwritable)?,
-        expires_in_seconds: i32::try_from(rules.lifetime.as_secs()).unwrap_or(i32::MAX),
-        max_uses: i32::try_from(rules.reads).unwrap_or(i32::MAX),
+    answered(kept.ok_or_else(other_content)?, |prefill_token| {
+        Reply::json(&PrefillResponse {
+            product_types,
+            prefill_token,
+            expires_in_seconds: i32::try_from(rules.lifetime.as_secs()).unwrap_or(i32::MAX),
+            max_uses: i32::try_from(rules.reads).unwrap_or(i32::MAX),
+        })
     })
 }
 

@@ -4,7 +4,10 @@
 use hyper::header::{CACHE_CONTROL, HeaderName};
 
 use super::prefer::preferred_wait;
-use super::submission::{RETRY_AFTER_OVERLOAD_S, read_lead_or_nothing, read_submission, refused, to_merge};
+use super::submission::{
+    RETRY_AFTER_OVERLOAD_S, answered, idempotency_key, read_lead_or_nothing, read_submission, refused,
+    to_merge,
+};
 use crate::prelude::*;
 use offerd_base::telemetry::traces::TraceContext;
 use offerd_engine::matching::{Generation, Polled, TableSnapshot, Until, showing};
@@ -32,14 +35,15 @@ pub async fn submit_blocking(context: Context<ApiState>) -> Answer {
 pub async fn submit_again(mut context: Context<ApiState>) -> Answer {
     let lead = context.params.uuid("leadUuid")?;
     let attributes = read_lead_or_nothing(&mut context).await?;
+    let key = idempotency_key(&context, &format!("submit {lead}"), &attributes)?;
     let merge = to_merge(&context, lead, &attributes)?;
     let headers = &context.request.headers;
     let (trace, until) = (TraceContext::of_request(headers), until(headers));
     let (matchmaker, permit) = (&context.app.matchmaker, context.request.permit);
     let since = matchmaker.engine().complete.generation();
-    let submitted = matchmaker.submit_again(merge, trace.as_ref(), permit, until).await;
-    let snapshot = submitted.map_err(refused)?.ok_or_else(|| Failure::unknown_uuid("Lead", lead))?;
-    Ok(reply(&context.app, snapshot, since))
+    let submitted = matchmaker.submit_again(merge, key.as_ref(), trace.as_ref(), permit, until).await;
+    let submitted = submitted.map_err(refused)?.ok_or_else(|| Failure::unknown_uuid("Lead", lead))?;
+    answered(submitted, |snapshot| Ok(reply(&context.app, snapshot, since)))
 }
 
 /// Shows a rate table of the caller's company, or 304; with `Prefer: wait`, once it has changed.
@@ -73,8 +77,8 @@ fn until(headers: &HeaderMap) -> Until {
 async fn accept_lead(mut context: Context<ApiState>, until: Until) -> Answer {
     let submission = read_submission(&mut context).await?;
     let since = context.app.engine().complete.generation();
-    let snapshot = context.app.matchmaker.submit(submission, until).await.map_err(refused)?;
-    Ok(reply(&context.app, snapshot, since))
+    let submitted = context.app.matchmaker.submit(submission, until).await.map_err(refused)?;
+    answered(submitted, |snapshot| Ok(reply(&context.app, snapshot, since)))
 }
 
 /// The reply for a rate table read after `since`, with its entity tag and, if pending, a time to retry.

@@ -3,6 +3,8 @@
 use std::cell::LazyCell;
 use std::collections::HashSet;
 
+use serde::Serialize;
+
 use super::api_version;
 use super::bodies::{self, LazyKnownKeys};
 use super::prefer::is_strict;
@@ -10,7 +12,7 @@ use crate::prelude::*;
 use crate::v1;
 use offerd_base::load_shedder::Permit;
 use offerd_base::telemetry::traces::TraceContext;
-use offerd_engine::matching::idempotency::IdempotencyKey;
+use offerd_engine::matching::idempotency::{Answered, IdempotencyKey};
 use offerd_engine::matching::{LeadRefusal, Merge, Submission, trigger};
 use offerd_model::{KnownKeys, Lead, UnreadableBody};
 
@@ -19,6 +21,8 @@ pub(super) const RETRY_AFTER_OVERLOAD_S: u32 = 1;
 const RETRY_AFTER_DISK_FULL_S: u32 = 60;
 
 static KNOWN: LazyKnownKeys = LazyKnownKeys::new(KnownKeys::of::<Lead>);
+
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// Longest `Idempotency-Key`, bytes.
 pub const KEY_BYTES: usize = 255;
@@ -29,14 +33,36 @@ pub(super) async fn read_lead(context: &mut Context<ApiState>) -> Result<Lead, F
 }
 
 pub(super) async fn read_submission(context: &mut Context<ApiState>) -> Result<Submission, Failure> {
-    let body = bodies::body(context).await?;
-    let lead = lead_of(context, &body)?;
-    let key = given_key(&context.request.headers)?;
-    let idempotency_key = key
-        .map(|key| context.caller().map(|caller| IdempotencyKey::new(caller.viewer(), key, &body)))
-        .transpose()?;
+    let lead = read_lead(context).await?;
+    // One key for both submits, so that either answers a repeat of the other.
+    let idempotency_key = idempotency_key(context, "submit", &lead)?;
     let permit = std::mem::take(&mut context.request.permit);
     Ok(Submission { idempotency_key, permit, ..submission(context, lead)? })
+}
+
+/// The idempotency key of a request to `call`, with what its body says.
+pub(super) fn idempotency_key(
+    context: &Context<ApiState>,
+    call: &str,
+    content: &impl Serialize,
+) -> Result<Option<IdempotencyKey>, Failure> {
+    let Some(key) = given_key(&context.request.headers)? else { return Ok(None) };
+    Ok(Some(IdempotencyKey::new(context.caller()?.viewer(), key, call, content)))
+}
+
+/// 400 on a path that has no use for an idempotency key.
+pub(super) fn without_idempotency_key(headers: &HeaderMap) -> Result<(), Failure> {
+    let message = "Idempotency-Key must be left out on this path: a repeat changes nothing";
+    given_key(headers)?.map_or(Ok(()), |_| Err(Failure::bad_attribute("Idempotency-Key", message)))
+}
+
+/// The reply to a call, marked where it repeats an earlier one.
+pub(super) fn answered<T>(answered: Answered<T>, reply: impl FnOnce(T) -> Answer) -> Answer {
+    let made = reply(answered.answer)?;
+    Ok(match answered.replayed {
+        true => made.header(REPLAYED, HeaderValue::from_static("true")),
+        false => made,
+    })
 }
 
 fn given_key(headers: &HeaderMap) -> Result<Option<&str>, Failure> {
@@ -111,12 +137,14 @@ pub(super) fn knows_newer_values(context: &Context<ApiState>) -> Result<bool, Fa
     Ok(api_version::named(&context.request.headers)?.is_some())
 }
 
+pub(super) fn other_content() -> Failure {
+    Failure::fault("Idempotency-Key", ErrorType::Duplicate, "was used with another body before")
+}
+
 pub(super) fn refused(refused: LeadRefusal) -> Failure {
     match refused {
         LeadRefusal::Duplicate(lead) | LeadRefusal::Erased(lead) => Failure::conflict(lead),
-        LeadRefusal::OtherBody => {
-            Failure::fault("Idempotency-Key", ErrorType::Duplicate, "was used with another body before")
-        }
+        LeadRefusal::OtherContent => other_content(),
         LeadRefusal::TooLarge(limit_bytes) => Failure::lead_too_large(limit_bytes),
         LeadRefusal::UnderWay => Failure::under_way(),
         LeadRefusal::StoreStalled => unwritable(()),

@@ -7,16 +7,18 @@ use serde::Serialize;
 use tracing::warn;
 
 use super::bodies::{self, LazyKnownKeys};
+use super::submission::{answered, idempotency_key, other_content};
 use crate::prelude::*;
 use offerd_base::ids;
 use offerd_base::telemetry::metrics::OFFER_DISPLAYS_CUT;
+use offerd_engine::matching::idempotency::{Answered, IdempotencyKey, IdempotencyState};
 use offerd_engine::records::displayed_offer::{DisplayedOffer, Unknown};
 use offerd_engine::records::public_ids::place;
 use offerd_engine::records::{displayed_offer, writing};
 use offerd_model::{
     KnownKeys, OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew, Timestamp, UnreadableBody,
 };
-use offerd_store::{Commit, CommitError, Tree, codec};
+use offerd_store::{Commit, CommitError, ReadError, Store, Tree, codec};
 use offerd_web::Params;
 
 static SESSION_INIT: LazyKnownKeys = LazyKnownKeys::new(KnownKeys::of::<SessionInitNew>);
@@ -31,10 +33,63 @@ const PIXEL: &[u8] =
 pub async fn init_session(mut context: Context<ApiState>) -> Answer {
     let new = read(&mut context, &SESSION_INIT, SessionInitNew::read).await?;
     let created_by = context.caller()?.company;
+    let key = idempotency_key(&context, "session", &new)?;
+    let engine = context.app.engine();
+    let named = match &key {
+        None => None,
+        Some(key) => {
+            let lock = engine.lock_record(Tree::Sessions, key.name(&engine.records.store, None));
+            let named = (lock.await.map_err(unwritable)?, NamedSession::find(&engine.records.store, key));
+            Some((named.0, named.1.map_err(unreadable)?))
+        }
+    };
+    if let Some((_, NamedSession { earlier: Some(earlier), .. })) = named {
+        let is_same = new.session_uuid.is_none_or(|given| given == earlier.session_uuid);
+        let earlier = is_same.then_some(Answered::again(earlier)).ok_or_else(elsewhere_used)?;
+        return answered(earlier, created);
+    }
     let session_uuid = new.session_uuid.unwrap_or_else(ids::random);
-    let make = |id| SessionInit { id, uuid: ids::random(), session_uuid, created_at: now(), created_by };
-    let record = write(&context.app, Tree::Sessions, || Ok(Commit::new()), make).await.map_err(unwritable)?;
+    let uuid = named.as_ref().map_or_else(ids::random, |(_, named)| named.uuid);
+    let id = named.as_ref().map(|(_, named)| named.id);
+    let make = |id| SessionInit { id, uuid, session_uuid, created_at: now(), created_by };
+    let begin = |_| Ok(Commit::new());
+    created(write(&context.app, Tree::Sessions, id, begin, make).await.map_err(unwritable)?)
+}
+
+/// 400, as every fault of a body is here.
+fn elsewhere_used() -> Failure {
+    other_content().with_status(StatusCode::BAD_REQUEST)
+}
+
+fn created<R: Serialize>(record: R) -> Answer {
     Ok(Reply::json(&record)?.status(StatusCode::CREATED))
+}
+
+/// The session that an idempotency key names.
+struct NamedSession {
+    uuid: Uuid,
+    /// Within the day, as ids are microseconds.
+    id: i64,
+    /// The session of an earlier call of this day or the one before.
+    earlier: Option<SessionInit>,
+}
+
+impl NamedSession {
+    fn find(store: &Store, key: &IdempotencyKey) -> Result<Self, ReadError> {
+        const DAY_US: i64 = 86_400_000_000;
+        let today = Utc::now().timestamp_micros().div_euclid(DAY_US);
+        let named = |day: i64| {
+            let uuid = key.name(store, Some(day));
+            (uuid, day * DAY_US + i64::try_from(uuid.as_u128() % DAY_US.unsigned_abs() as u128).unwrap_or(0))
+        };
+        let mut earlier = None;
+        for (uuid, id) in [named(today), named(today - 1)] {
+            let found = store.read_json::<SessionInit>(Tree::Sessions, id.to_be_bytes())?;
+            earlier = earlier.or(found.filter(|session| session.uuid == uuid));
+        }
+        let (uuid, id) = named(today);
+        Ok(Self { uuid, id, earlier })
+    }
 }
 
 /// Records the display of an offer.
@@ -49,9 +104,27 @@ pub async fn display_offer(mut context: Context<ApiState>) -> Answer {
         let errors = unknown.into_iter().map(|unknown| names_nothing(unknown, shown)).collect();
         return Err(Failure::invalid(errors).with_status(StatusCode::BAD_REQUEST));
     }
-    let begin = || Ok(Commit::new().about(shown.lead));
-    let record = write_display(&context.app, viewer.company, shown, begin).await.map_err(unwritable)?;
-    Ok(Reply::json(&record)?.status(StatusCode::CREATED))
+    let key = idempotency_key(&context, "display", &new)?;
+    let store = &context.app.engine().records.store;
+    let begin = |id: i64| {
+        let commit = Commit::new().about(shown.lead);
+        let Some(key) = &key else { return Ok(commit) };
+        match key.look_up(store) {
+            Some(state) => Err(Unwritten::Repeated(state)),
+            None => Ok(key.remember(store, commit, Uuid::from_u128(id.cast_unsigned().into()))),
+        }
+    };
+    match write_display(&context.app, viewer.company, shown, begin).await {
+        Ok(record) => created(record),
+        Err(Unwritten::Repeated(IdempotencyState::OtherContent)) => Err(elsewhere_used()),
+        Err(Unwritten::Repeated(IdempotencyState::Done(id))) => {
+            let [.., a, b, c, d, e, f, g, h] = id.into_bytes();
+            let earlier = store.read_json::<OfferDisplay>(Tree::OfferDisplays, [a, b, c, d, e, f, g, h]);
+            let earlier = earlier.map_err(unreadable)?.ok_or_else(elsewhere_used)?;
+            answered(Answered::again(earlier), created)
+        }
+        Err(unwritten) => Err(unwritable(unwritten)),
+    }
 }
 
 /// Answers with the pixel for any path; records the display if the offer exists.
@@ -87,12 +160,13 @@ pub async fn record_display(app: &ApiState, shown: DisplayedOffer) -> bool {
     };
     let place = place(table, number);
     let written = match app.engine().lock_record(Tree::Displays, place).await {
-        Ok(_lock) => write_display(app, company, shown, || one_more(app, shown.lead, place)).await,
+        Ok(_lock) => write_display(app, company, shown, |_| one_more(app, shown.lead, place)).await,
         Err(failure) => Err(Unwritten::Failed(failure)),
     };
     match &written {
         Ok(_) => {}
         Err(Unwritten::Full) => counter!(OFFER_DISPLAYS_CUT).increment(1),
+        Err(Unwritten::Repeated(_)) => {}
         Err(Unwritten::Failed(failure)) => {
             warn!(rate_table = %shown.rate_table, %failure, "the display of an offer could not be stored");
         }
@@ -102,6 +176,7 @@ pub async fn record_display(app: &ApiState, shown: DisplayedOffer) -> bool {
 
 enum Unwritten {
     Full,
+    Repeated(IdempotencyState),
     Failed(CommitError),
 }
 
@@ -120,7 +195,7 @@ async fn write_display(
     app: &ApiState,
     created_by: Uuid,
     shown: DisplayedOffer,
-    begin: impl Fn() -> Result<Commit, Unwritten>,
+    begin: impl Fn(i64) -> Result<Commit, Unwritten>,
 ) -> Result<OfferDisplay, Unwritten> {
     let make = |id| OfferDisplay {
         id,
@@ -131,20 +206,22 @@ async fn write_display(
         created_at: now(),
         created_by,
     };
-    write(app, Tree::OfferDisplays, begin, make).await
+    write(app, Tree::OfferDisplays, None, begin, make).await
 }
 
 async fn write<R: Serialize>(
     app: &ApiState,
     tree: Tree,
-    begin: impl Fn() -> Result<Commit, Unwritten>,
+    named: Option<i64>,
+    begin: impl Fn(i64) -> Result<Commit, Unwritten>,
     make: impl Fn(i64) -> R,
 ) -> Result<R, Unwritten> {
+    let mut named = named;
     loop {
-        let id = app.record_ids.next();
+        let id = named.take().unwrap_or_else(|| app.record_ids.next());
         let key = id.to_be_bytes();
         let record = make(id);
-        let commit = begin()?.absent(tree, key).put(tree, key, codec::encode_json(&record));
+        let commit = begin(id)?.absent(tree, key).put(tree, key, codec::encode_json(&record));
         match app.engine().commit(commit).await {
             Ok(()) => return Ok(record),
             // The id is taken, or another display was counted; try again.

@@ -21,6 +21,7 @@ use uuid::Uuid;
 use super::examples::Example;
 use crate::ApiState;
 use crate::current::api_version::API_VERSION;
+use crate::current::submission::KEY_BYTES;
 use offerd_model::{ApiError, Components, ErrorType, schema};
 use offerd_web::{Editions, Failure, Handler, Route, Scope};
 
@@ -32,6 +33,11 @@ pub const SIGNATURE: &str = "urlSignature";
 
 /// Content type of most answers.
 pub const JSON: &str = "application/json";
+
+const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
+
+/// Pattern of an `Idempotency-Key`: visible characters, with blanks inside.
+const KEY: &str = "^[!-~]([ -~]*[!-~])?$";
 
 /// A row of the route table, with its description for the document.
 #[derive(Debug)]
@@ -157,6 +163,17 @@ impl<'c> OperationDraft<'c> {
         )
     }
 
+    /// Adds the header by which a repeated call takes effect once, for this time.
+    pub fn repeatable(self, time: &str) -> Self {
+        let key =
+            ObjectBuilder::new().schema_type(Type::String).pattern(Some(KEY)).max_length(Some(KEY_BYTES));
+        let about = format!(
+            "A name for this call: {time}, a repeat with the same name and content takes effect once and gets the same \
+                answer, with the header `Idempotent-Replayed`."
+        );
+        self.parameter(ParameterIn::Header, IDEMPOTENCY_KEY, &about, key.into())
+    }
+
     /// Adds to the description of the header `Prefer`.
     pub fn prefers(mut self, also: &str) -> Self {
         let prefer = self.parameters.iter_mut().find(|parameter| parameter.name == "Prefer");
@@ -247,6 +264,7 @@ impl<'c> OperationDraft<'c> {
     pub fn operation(self, row: &ApiRoute, servers: Option<Server>) -> Operation {
         let draft = self.with_path_parameters(row.path).with_usual_refusals(row);
         let takes_body = draft.body.is_some();
+        let is_repeatable = draft.parameters.iter().any(|parameter| parameter.name == IDEMPOTENCY_KEY);
         let (scheme, token) = asked(row.scope);
         let edition = match row.editions {
             Editions::All => "In both editions.",
@@ -265,6 +283,9 @@ impl<'c> OperationDraft<'c> {
             add_header(&mut answer, "Request-Id");
             if takes_body && (200..300).contains(&status) {
                 add_header(&mut answer, "Unknown-Keys");
+            }
+            if is_repeatable && (200..300).contains(&status) {
+                add_header(&mut answer, "Idempotent-Replayed");
             }
             operation = operation.response(status.to_string(), answer);
         }
@@ -343,6 +364,11 @@ const HEADERS: &[HeaderRow] = &[
         "Unknown-Keys",
         "The number of unknown keys in the body and, for a test lead, of unknown values of its tag `sandbox`, if any.",
         || integer(1, i32::MAX),
+    ),
+    (
+        "Idempotent-Replayed",
+        "`true` where the call repeats an earlier one with the same `Idempotency-Key`.",
+        || one_of(&["true"]),
     ),
     ("Accept-Encoding", "The accepted codings of a body: none.", text),
     ("WWW-Authenticate", "The scheme of the token: `Bearer`.", text),

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 use utoipa::openapi::path::ParameterIn;
-use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
@@ -10,7 +9,6 @@ use uuid::Uuid;
 use super::draft::{OperationDraft, integer, one_of, uuid};
 use super::examples::{Example, LEADS};
 use crate::current::api_version::{API_VERSION, PROMPT_VERSION};
-use crate::current::submission::KEY_BYTES;
 use crate::current::vehicles::LIMIT_TAKEN;
 use offerd_insight::analytics::{PAGINATION_TOKEN, bounds};
 use offerd_model::ErrorType::{Duplicate, Malformed, Missing};
@@ -18,9 +16,6 @@ use offerd_model::{
     Components, Lead, LeadView, PartnerEventReceipt, ProvidedCreditRating, RateTable, Zipcode, schema,
 };
 use offerd_web::Failure;
-
-/// Pattern of an `Idempotency-Key`: visible characters, with blanks inside.
-const KEY: &str = "^[!-~]([ -~]*[!-~])?$";
 
 /// Input attributes that an output lead lacks (specification, Lead).
 const INPUT_ONLY: [&str; 2] = ["productTypes", "formCompleted"];
@@ -32,12 +27,13 @@ const FEED: &str = "Come back to `nextUrl` an hour later (newer form: five minut
     `API-Version`, the hourly form: `timestamp` is required. With `API-Version: 2025-04-01`, the newer form: \
     `sinceTimestamp` or `paginationToken` is required.";
 
+/// How long most idempotency keys are remembered.
+pub const FOR_A_DAY: &str = "for 24 hours";
+
 /// Submits a lead for a rate table.
 pub fn submit(draft: OperationDraft<'_>) -> OperationDraft<'_> {
-    let key = ObjectBuilder::new().schema_type(Type::String).pattern(Some(KEY)).max_length(Some(KEY_BYTES));
-    let about = "A name for this submit: for 24 hours, a repeat with the same name and body is stored once and gets the same rate table.";
     draft
-        .parameter(ParameterIn::Header, "Idempotency-Key", about, key.into())
+        .repeatable(FOR_A_DAY)
         .newer_values()
         .with(lead)
         .with(rate_table)

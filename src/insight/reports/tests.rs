@@ -203,7 +203,7 @@ impl Story {
             trace: None,
             permit: offerd_base::load_shedder::Permit::default(),
         };
-        let shown = self.world.matchmaker.submit(submission, Until::Prompt).await.unwrap();
+        let shown = self.world.matchmaker.submit(submission, Until::Prompt).await.unwrap().answer;
         self.tables.push(uuid(&shown));
     }
 

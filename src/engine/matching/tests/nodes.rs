@@ -63,7 +63,7 @@ async fn asked(node: &Matchmaker, leads: usize) -> usize {
     let mut offers = 0;
     for _ in 0..leads {
         let submission = Submission { look_back_minutes: None, ..submission(None) };
-        offers += loan_offers(&node.submit(submission, Until::Complete).await.unwrap());
+        offers += loan_offers(&node.submit(submission, Until::Complete).await.unwrap().answer);
     }
     offers
 }
@@ -202,10 +202,10 @@ fn of_one_submit_that_two_nodes_are_sent_at_once_both_answer_with_the_same_table
                     for round in 0..10 {
                         let company = Uuid::from_u128(100 + round);
                         let key =
-                            IdempotencyKey::new(Viewer::of_all(company), &format!("round {round}"), b"lead");
+                            IdempotencyKey::new(Viewer::of_all(company), &format!("round {round}"), "", &());
                         let submission = Submission { company, ..submission(Some(key)) };
                         together.wait();
-                        answers.push(uuid(&node.submit(submission, Until::Complete).await.unwrap()));
+                        answers.push(uuid(&node.submit(submission, Until::Complete).await.unwrap().answer));
                     }
                     answers
                 })

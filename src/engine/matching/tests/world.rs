@@ -145,7 +145,7 @@ impl World {
             permit: offerd_base::load_shedder::Permit::default(),
             lead,
         };
-        self.matchmaker.submit(submission, until).await
+        self.matchmaker.submit(submission, until).await.map(|answered| answered.answer)
     }
 
     pub(crate) async fn poll(&self, table: Uuid) -> TableSnapshot {

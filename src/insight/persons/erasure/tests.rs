@@ -30,7 +30,7 @@ fn what_was_erased_through_one_node_is_shown_by_no_other_and_nobody_is_asked_abo
             permit: offerd_base::load_shedder::Permit::default(),
             lead: Lead::read(LEAD.as_bytes()).unwrap(),
         };
-        let shown = second.submit(submission, Until::Prompt).await.unwrap();
+        let shown = second.submit(submission, Until::Prompt).await.unwrap().answer;
         let (theirs, viewer) = (second.engine(), Viewer::of_all(COMPANY));
         assert!(shown.pending && theirs.actors.has(shown.table));
         let lead = *theirs.actors.leads().first().unwrap();

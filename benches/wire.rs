@@ -1,18 +1,25 @@
 //! The CPU time of a call, compared with a bare client's: `cargo bench --bench wire`.
 //!
 //! A lead of 10 partners makes ten concurrent calls, each over its own pool, to one server in another thread.
-//! Both clients run on this thread in turn, and only this thread's CPU time counts, without the server's
-//! share and the waiting. The bare client is hyper-util's with `TCP_NODELAY`; it reads whole bodies.
+//! The clients run on this thread in turn, and only this thread's CPU time counts, without the server's share
+//! and the waiting. The bare client is hyper-util's with `TCP_NODELAY`; it reads whole bodies. Beside it are
+//! bare connections of hyper without a pool: with a task of their own, and polled by their call.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::mpsc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::future::join_all;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, join_all};
 use http_body_util::{BodyExt, Full};
-use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::body::Incoming;
+use hyper::client::conn::http1 as connection;
+use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
@@ -21,7 +28,8 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use offerd::wire::{Call, Endpoint, EndpointRules, GroupRules, PoolRules, Wire};
 use rustix::time::{ClockId, clock_gettime};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 const PARTNERS: usize = 10;
@@ -48,32 +56,43 @@ fn main() {
         });
         let endpoints: Vec<Endpoint> = (0..PARTNERS).map(|number| endpoint(&wire, number)).collect();
         let bare: Vec<Bare> = (0..PARTNERS).map(|_| bare_client()).collect();
-        // Opens the connections in advance.
-        let through_lanes =
-            async || drop(join_all(endpoints.iter().map(|endpoint| through_lane(endpoint, &url))).await);
+        let spawned = join_all((0..PARTNERS).map(|_| BareConnection::open(server, true))).await;
+        let polled = join_all((0..PARTNERS).map(|_| BareConnection::open(server, false))).await;
+        let through_endpoints =
+            async || drop(join_all(endpoints.iter().map(|endpoint| through_endpoint(endpoint, &url))).await);
         let through_bare =
             async || drop(join_all(bare.iter().map(|client| through_bare(client, &url))).await);
+        let through_spawned = async || drop(join_all(spawned.iter().map(BareConnection::call)).await);
+        let through_polled = async || drop(join_all(polled.iter().map(BareConnection::call)).await);
+        // Opens the connections in advance.
         for _ in 0..50 {
-            through_lanes().await;
+            through_endpoints().await;
             through_bare().await;
         }
         let mut rounds = Vec::new();
         for _ in 0..ROUNDS {
-            let ours = cpu_of(&through_lanes).await;
-            let theirs = cpu_of(&through_bare).await;
-            rounds.push((ours.as_secs_f64() / theirs.as_secs_f64(), ours, theirs));
+            rounds.push([
+                cpu_of(&through_bare).await,
+                cpu_of(&through_endpoints).await,
+                cpu_of(&through_spawned).await,
+                cpu_of(&through_polled).await,
+            ]);
         }
-        rounds.sort_by(|one, two| one.0.total_cmp(&two.0));
-        let (ratio, ours, theirs) = rounds[ROUNDS / 2];
         println!("CPU time of the client for a lead of {PARTNERS} partners, median of {ROUNDS} rounds");
-        println!("endpoints        {:>7.1} µs", micros(ours));
-        println!("hyper-util   {:>7.1} µs", micros(theirs));
-        println!(
-            "ratio        {ratio:>7.2} (from {:.2} to {:.2}; the bar is {BAR})",
-            rounds[0].0,
-            rounds[ROUNDS - 1].0
-        );
-        assert!(ratio <= BAR, "a call costs more than {BAR} times that of a bare client");
+        let names =
+            ["hyper-util", "endpoints", "conn::http1, a task each", "conn::http1, polled by the call"];
+        let mut ratios = Vec::new();
+        for (nth, name) in names.into_iter().enumerate() {
+            rounds.sort_by_key(|round| round[nth]);
+            let time = rounds[ROUNDS / 2][nth];
+            let ratio = |round: &[Duration; 4]| round[nth].as_secs_f64() / round[0].as_secs_f64();
+            rounds.sort_by(|one, two| ratio(one).total_cmp(&ratio(two)));
+            let [least, middle, most] = [0, ROUNDS / 2, ROUNDS - 1].map(|round| ratio(&rounds[round]));
+            println!("{name:<32} {:>7.1} µs  {middle:>5.2} ({least:.2} to {most:.2})", micros(time));
+            ratios.push(middle);
+        }
+        println!("the bar of endpoints is {BAR}");
+        assert!(ratios[1] <= BAR, "a call costs more than {BAR} times that of a bare client");
     });
 }
 
@@ -102,7 +121,7 @@ fn endpoint(wire: &Wire, number: usize) -> Endpoint {
     pool.endpoint("loan", EndpointRules::default())
 }
 
-async fn through_lane(endpoint: &Endpoint, url: &str) {
+async fn through_endpoint(endpoint: &Endpoint, url: &str) {
     let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
     let body = Bytes::from_static(REQUEST);
     let call = Call { method: Method::POST, url: url.to_owned(), headers, body, idempotent: false };
@@ -129,6 +148,50 @@ async fn through_bare(client: &Bare, url: &str) {
     assert_eq!(body.len(), ANSWER.len());
 }
 
+/// One connection of hyper, without a pool.
+struct BareConnection(Mutex<(connection::SendRequest<Full<Bytes>>, Option<BoxFuture<'static, ()>>)>);
+
+impl BareConnection {
+    /// Connects. The connection has a task of its own, or its calls poll it.
+    async fn open(server: SocketAddr, is_spawned: bool) -> Self {
+        let stream = TcpStream::connect(server).await.expect("a connection");
+        stream.set_nodelay(true).expect("a TCP socket");
+        let (sender, connection) = connection::handshake(TokioIo::new(stream)).await.expect("a handshake");
+        let connection = connection.map(|ended| ended.expect("it works")).boxed();
+        Self(Mutex::new(match is_spawned {
+            true => {
+                tokio::spawn(connection);
+                (sender, None)
+            }
+            false => (sender, Some(connection)),
+        }))
+    }
+
+    async fn call(&self) {
+        let (sender, connection) = &mut *self.0.lock().await;
+        let mut call = pin!(async {
+            sender.ready().await.expect("a connection");
+            let request = Request::post("/offers")
+                .header(HOST, HeaderValue::from_static("127.0.0.1"))
+                .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
+                .body(Full::new(Bytes::from_static(REQUEST)))
+                .expect("a request");
+            let response = sender.send_request(request).await.expect("a response");
+            let body = response.into_body().collect().await.expect("a body").to_bytes();
+            assert_eq!(body.len(), ANSWER.len());
+        });
+        let Some(connection) = connection else { return call.await };
+        poll_fn(|cx| {
+            if call.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(());
+            }
+            let _ = connection.poll_unpin(cx);
+            call.as_mut().poll(cx)
+        })
+        .await;
+    }
+}
+
 /// Serves on a thread of its own until the process ends.
 fn serve() -> SocketAddr {
     let (tell, told) = mpsc::channel();
@@ -140,7 +203,7 @@ fn serve() -> SocketAddr {
             loop {
                 let (stream, _) = listener.accept().await.expect("a connection");
                 stream.set_nodelay(true).expect("a TCP socket");
-                let service = service_fn(async |request: Request<hyper::body::Incoming>| {
+                let service = service_fn(async |request: Request<Incoming>| {
                     request.into_body().collect().await.expect("a whole request");
                     Ok::<_, Infallible>(Response::new(Full::new(Bytes::from_static(ANSWER))))
                 });

@@ -213,6 +213,8 @@ const ROUTES: &[AdminRoute] = routes! {
     GET "/tokens" Confidential All [tokens::list] "Lists tokens.";
     POST "/tokens" Confidential All [tokens::create] "Makes a token.";
     POST "/partnerEvents" Confidential All [partner_events::import] "Imports partner reports.";
+    GET "/partnerEvents/unbooked" Confidential All [partner_events::unbooked]
+        "Lists partner reports that book nothing where a payout was to be expected.";
     GET "/leads/{uuid}/explanation" Confidential All [leads::explain]
         "Explains the offers of a lead.";
     GET "/rateTables/{uuid}/transcript" Confidential All [transcripts::redacted]

@@ -1,12 +1,14 @@
-//! `POST /partnerEvents` for `offerd events import`.
+//! `/partnerEvents` for `offerd events`.
 
 use serde_json::Value;
 
 use super::prelude::*;
 use offerd_base::declaration::{did_you_mean, nearest};
 use offerd_engine::conversions::attribution::attribute;
-use offerd_engine::conversions::partner_events::{AcceptedReport, CLOCKS_APART, report_all};
-use offerd_model::{ApiError, ErrorType, PartnerReport, Timestamp, UnreadableBody};
+use offerd_engine::conversions::partner_events::{
+    AcceptedReport, CLOCKS_APART, ReportRecord, report_all, unbooked as unbooked_reports,
+};
+use offerd_model::{ApiError, ErrorType, PartnerEventReceipt, PartnerReport, Timestamp, UnreadableBody};
 use offerd_partners::Book;
 
 /// Maximum reports per request.
@@ -30,10 +32,23 @@ pub struct Imported {
 pub enum ImportOutcome {
     /// Recorded.
     New,
+    /// Recorded, but it books nothing where a payout was to be expected, with the reason.
+    Unbooked(String),
     /// Already recorded before.
     Known,
     /// Invalid, with all faults.
     Refused(Vec<ApiError>),
+}
+
+/// A report that books nothing.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UnbookedReport {
+    /// Key of the reporting partner.
+    pub partner: String,
+    /// The answer to the partner, with the reason.
+    #[serde(flatten)]
+    pub receipt: PartnerEventReceipt,
 }
 
 async fn import_reports(engine: &MatchingEngine, imported: &[Imported]) -> Vec<ImportOutcome> {
@@ -48,7 +63,9 @@ async fn import_reports(engine: &MatchingEngine, imported: &[Imported]) -> Vec<I
     let outcomes = read.into_iter().map(|read| match read {
         Err(faults) => ImportOutcome::Refused(faults),
         Ok(_) => match recorded.next() {
-            Some(Ok(AcceptedReport::New(_))) => ImportOutcome::New,
+            Some(Ok(AcceptedReport::New(receipt))) => {
+                receipt.warning.map_or(ImportOutcome::New, ImportOutcome::Unbooked)
+            }
             Some(Ok(AcceptedReport::Known(_))) => ImportOutcome::Known,
             Some(Err(refused)) => ImportOutcome::Refused(vec![refused.error()]),
             None => ImportOutcome::Refused(Vec::new()),
@@ -103,10 +120,21 @@ pub fn read(report: &Value) -> Result<PartnerReport, Vec<ApiError>> {
 pub(super) async fn import(mut context: Context) -> Result<Reply> {
     let imported: Vec<Imported> = read_body(&mut context, MAX_BODY_BYTES).await?;
     let outcomes = import_reports(&context.app.engine, &imported).await;
-    let new = outcomes.iter().filter(|outcome| **outcome == ImportOutcome::New).count();
+    let is_new =
+        |outcome: &&ImportOutcome| matches!(outcome, ImportOutcome::New | ImportOutcome::Unbooked(_));
+    let new = outcomes.iter().filter(is_new).count();
     if new > 0 {
         let note = note!("events.import", new, "partner reports imported").about(format!("{new} reports"));
         context.app.note_if_can(&by(&context), note).await;
     }
     Reply::json(&outcomes)
+}
+
+pub(super) async fn unbooked(context: Context) -> Result<Reply> {
+    const UNREAD: &str = "the reports of partners could not be read";
+    let read = |app: &AdminState| unbooked_reports(&app.store);
+    let reports = context.app.reading(UNREAD, read).await?.map_err(our_fault(UNREAD))?;
+    let reports =
+        reports.into_iter().map(|ReportRecord { partner, receipt, .. }| UnbookedReport { partner, receipt });
+    Reply::json(&reports.collect::<Vec<_>>())
 }

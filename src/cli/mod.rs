@@ -256,7 +256,7 @@ async fn execute(config: Option<&Path>, command: Command) -> Result<(), CommandE
         Command::Audit(command) => audit::run(&AdminClient::find(&good()?).await?, command).await,
         Command::Lead(command) => lead::run(&good()?, command).await,
         Command::Key(command) => key::run(config, command).await,
-        Command::Events(events::EventsCommand::Import(import)) => events::run(&good()?, &import).await,
+        Command::Events(command) => events::run(&good()?, &command).await,
         Command::Partners(command) => partners::run(config, command).await,
         Command::Person(command) => person::run(&good()?, command).await,
         Command::Suppressions(command) => suppressions::run(&good()?, command).await,

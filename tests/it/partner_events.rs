@@ -215,6 +215,8 @@ async fn a_partner_that_knows_only_the_lead_reports_by_it() {
     let receipt = world.report(&report).await.json();
     assert!(receipt.get("productType").is_none(), "the lender was asked about three: {receipt}");
     assert!(receipt.get("payoutInCents").is_none(), "they earn differently: {receipt}");
+    let warning = receipt["warning"].as_str().unwrap();
+    assert!(warning.contains("pay differently") && warning.contains("`clickId`"), "{warning}");
 
     let report = json!({
         "transactionId": "T-2", "eventType": "funded", "leadUuid": world.lead_uuid(), "productType": "savings",
@@ -226,6 +228,44 @@ async fn a_partner_that_knows_only_the_lead_reports_by_it() {
         "transactionId": "T-3", "eventType": "applied", "leadUuid": world.lead_uuid(), "payoutInCents": 0.5,
     });
     assert_eq!(world.report(&report).await.json()["payoutInCents"], 0.5, "the partner says what it pays");
+}
+
+#[tokio::test]
+async fn a_report_by_the_lead_is_about_the_one_offer_that_was_clicked() {
+    let world = World::new().await;
+    let click = async |array: &str| {
+        let url = world.table[array][0]["url"].as_str().unwrap();
+        assert_eq!(world.daemon.request(Method::GET, url, "", "").await.status, 302);
+    };
+    let report = async |transaction: &str| {
+        let report = json!({
+            "transactionId": transaction, "eventType": "funded", "leadUuid": world.lead_uuid(), "amountInCents": 500_000,
+        });
+        world.report(&report).await.json()
+    };
+    click("loanOffers").await;
+    let receipt = report("T-1").await;
+    let about = [&receipt["offerUuid"], &receipt["productType"], &receipt["payoutInCents"]];
+    assert_eq!(about, [&json!(world.offer()), &json!("loan"), &json!(10_000)]);
+    assert!(receipt.get("warning").is_none(), "{receipt}");
+
+    click("savingsOffers").await;
+    let receipt = report("T-2").await;
+    assert!(receipt.get("payoutInCents").is_none() && receipt["warning"].is_string(), "{receipt}");
+    assert_eq!(report("T-2").await, receipt, "the same again");
+
+    let listed = async || -> Value {
+        let output = world.daemon.command(&["events", "unbooked", "--json"]);
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let unbooked = listed().await;
+    assert_eq!((unbooked.as_array().unwrap().len(), &unbooked[0]["partner"]), (1, &json!("lender")));
+    assert_eq!(
+        (&unbooked[0]["transactionId"], &unbooked[0]["warning"]),
+        (&json!("T-2"), &receipt["warning"])
+    );
+    assert_eq!(world.report(&json!({"transactionId": "T-2", "revoked": true})).await.status, 200);
+    assert_eq!(listed().await, json!([]), "what was taken back needs no payout");
 }
 
 #[tokio::test]

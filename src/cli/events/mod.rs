@@ -1,4 +1,4 @@
-//! `offerd events import FILE`
+//! `offerd events`: imports partner reports, and lists those that book nothing.
 
 mod records;
 
@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 use self::records::{EventFileFormat, EventRecord};
 use super::files::InputFile;
 use super::prelude::*;
-use offerd_admin::partner_events::{self, AT_ONCE, ImportOutcome, Imported};
+use offerd_admin::partner_events::{self, AT_ONCE, ImportOutcome, Imported, UnbookedReport};
 use offerd_insight::sheet::lines::Encoding;
 use offerd_model::ApiError;
 
@@ -16,6 +16,12 @@ use offerd_model::ApiError;
 pub enum EventsCommand {
     /// Import partner reports from a file: records of `POST /partnerEvents`, each with its `partner`
     Import(EventsImportArguments),
+    /// List reports that book nothing where a payout was to be expected
+    Unbooked {
+        /// Print JSON: the `partner` and its report, with the `warning`
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// `events import`.
@@ -43,7 +49,29 @@ pub struct EventsImportArguments {
 }
 
 /// Runs `offerd events`.
-pub async fn run(settings: &Settings, arguments: &EventsImportArguments) -> Result<(), CommandError> {
+pub async fn run(settings: &Settings, command: &EventsCommand) -> Result<(), CommandError> {
+    match command {
+        EventsCommand::Import(arguments) => import(settings, arguments).await,
+        EventsCommand::Unbooked { json } => {
+            let admin = AdminClient::find(settings).await?;
+            let reports: Vec<UnbookedReport> = admin.ask(Method::GET, "/partnerEvents/unbooked").await?;
+            Ok(page::show(&reports, *json, || page::print_sheet(&unbooked(&reports)))?)
+        }
+    }
+}
+
+fn unbooked(reports: &[UnbookedReport]) -> Sheet {
+    sheet!(reports, report => {
+        "reported": Time => report.receipt.created_at.millis(),
+        "partner" => &report.partner,
+        "event" => report.receipt.event_type.as_str(),
+        "transaction" => &report.receipt.transaction_id,
+        "lead" => report.receipt.lead_uuid.to_string(),
+        "why" => report.receipt.warning.as_deref(),
+    })
+}
+
+async fn import(settings: &Settings, arguments: &EventsImportArguments) -> Result<(), CommandError> {
     let input = InputFile::open(&arguments.file)?;
     let bar = input.bar();
     let written = (arguments.format, arguments.encoding);
@@ -136,6 +164,10 @@ impl LineTally {
         for (line, outcome) in outcomes {
             match outcome {
                 ImportOutcome::New => self.new += 1,
+                ImportOutcome::Unbooked(why) => {
+                    self.new += 1;
+                    bar.suspend(|| tell!("{}:{line}: {why}", self.file));
+                }
                 ImportOutcome::Known => self.known += 1,
                 ImportOutcome::Refused(errors) => self.refuse(bar, line, &errors),
             }

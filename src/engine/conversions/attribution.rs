@@ -5,10 +5,13 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::partner_events::ReportRefused;
+use crate::rate_table::table::Table;
+use crate::records::public_ids::place;
 use crate::records::{Records, reading};
 use offerd_model::{ApiError, ProductSubType, ProductType, Reference};
-use offerd_partners::declared::DeclaredPayout;
+use offerd_partners::declared::{DeclaredPayout, PayoutStep};
 use offerd_partners::{QuoteTerms, RecordedSeat};
+use offerd_store::Tree;
 use offerd_store::entities::LeadRecord;
 
 /// What a report refers to.
@@ -18,7 +21,7 @@ pub struct Attribution {
     pub lead: LeadRecord,
     /// The partner's seat.
     pub seat: Arc<RecordedSeat>,
-    /// The offer, if the report names one.
+    /// The offer that the report names, or the only one of the partner that the lead clicked.
     pub offer: Option<Uuid>,
     /// The product type; `None` when only the lead is named and the partner was asked about several.
     pub product_type: Option<ProductType>,
@@ -28,8 +31,41 @@ pub struct Attribution {
     pub special: bool,
     /// The payout of the offer, or of all of the partner's offers to the lead. Excludes its bid.
     pub payout: Option<DeclaredPayout>,
+    /// Why there is no such payout.
+    pub unpaid: Option<Unpaid>,
     /// The lead's loan amount at the time of the ask, dollars.
     pub loan_amount: Option<i32>,
+}
+
+/// Why a report names no payout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unpaid {
+    /// The partner pays its bid.
+    Sold,
+    /// The lead was shown no offer of the partner.
+    NoOffer,
+    /// The partner's offers to the lead pay differently at these steps, and not exactly one was clicked.
+    Several(Vec<PayoutStep>),
+}
+
+/// An offer of the partner that a lead was shown.
+struct ShownOffer {
+    uuid: Uuid,
+    seat: Arc<RecordedSeat>,
+    product_sub_type: Option<ProductSubType>,
+    special: bool,
+    payout: Option<DeclaredPayout>,
+    is_clicked: bool,
+}
+
+/// What a partner was asked about a lead, in all its tables.
+#[derive(Default)]
+struct AskedSeats {
+    seats: Vec<Arc<RecordedSeat>>,
+    /// The offers shown, except those of seats that pay their bid.
+    offers: Vec<ShownOffer>,
+    is_sold: bool,
+    loan_amount: Option<i32>,
 }
 
 type Attributed = Result<Attribution, ReportRefused>;
@@ -56,6 +92,7 @@ fn by_offer(records: &Records, partner: &str, name: &str, offer: Uuid, lead: Opt
     }
     let text = records.templates.of(quote).map_err(|_| ReportRefused::Unavailable)?;
     let is_sold = reading::is_sold(&records.store, &table, seat)?;
+    let payout = text.click_terms.as_ref().filter(|_| !is_sold).map(|click_terms| click_terms.payout);
     Ok(Attribution {
         lead: reading::lead(&records.store, head.lead)?.ok_or_else(unknown)?,
         seat: Arc::clone(seat),
@@ -63,7 +100,8 @@ fn by_offer(records: &Records, partner: &str, name: &str, offer: Uuid, lead: Opt
         product_type: Some(seat.product_type),
         product_sub_type: text.sub_type,
         special: matches!(quote.terms, QuoteTerms::Special(_)),
-        payout: text.click_terms.as_ref().filter(|_| !is_sold).map(|click_terms| click_terms.payout),
+        payout,
+        unpaid: payout.is_none().then_some(Unpaid::Sold),
         loan_amount: head.loan_amount,
     })
 }
@@ -82,32 +120,87 @@ fn by_lead(records: &Records, partner: &str, lead: Uuid, product: Option<Product
     let asked_about = |seat: &RecordedSeat| seat.key == partner && is_product(seat);
     let record = reading::lead(&records.store, lead)?.ok_or_else(unknown)?;
 
-    let mut asked: Vec<Arc<RecordedSeat>> = Vec::new();
-    let mut payouts: Vec<DeclaredPayout> = Vec::new();
-    let mut loan_amount = None;
-    for table in reading::tables_of(&records.store, &record) {
-        let Some(table) = reading::table(records, table)? else { continue };
-        loan_amount = table.head().loan_amount.or(loan_amount);
-        asked.extend(table.seats().iter().filter(|seat| asked_about(seat)).cloned());
-        for (seat, quote) in table.shown().filter(|(seat, _)| asked_about(seat)) {
-            if !reading::is_sold(&records.store, &table, seat)? {
-                let text = records.templates.of(quote).map_err(|_| ReportRefused::Unavailable)?;
-                payouts.extend(text.click_terms.as_ref().map(|click_terms| click_terms.payout));
-            }
-        }
+    let asked = AskedSeats::read(records, &record, asked_about)?;
+    let AskedSeats { seats, offers, is_sold, loan_amount } = asked;
+    let seat = seats.first().cloned().ok_or_else(unknown)?;
+    let mut clicked = offers.iter().filter(|offer| offer.is_clicked);
+    if let (Some(offer), None) = (clicked.next(), clicked.next()) {
+        return Ok(Attribution {
+            lead: record,
+            seat: Arc::clone(&offer.seat),
+            offer: Some(offer.uuid),
+            product_type: Some(offer.seat.product_type),
+            product_sub_type: offer.product_sub_type,
+            special: offer.special,
+            payout: offer.payout,
+            unpaid: None,
+            loan_amount,
+        });
     }
 
-    let seat = asked.first().cloned().ok_or_else(unknown)?;
-    let one_product = asked.iter().all(|other| other.product_type == seat.product_type);
-    let one_payout = payouts.first().filter(|first| payouts.iter().all(|payout| payout == *first));
+    let payouts: Vec<DeclaredPayout> = offers.iter().filter_map(|offer| offer.payout).collect();
+    let one_product = seats.iter().all(|other| other.product_type == seat.product_type);
+    let payout = payouts.first().filter(|first| payouts.iter().all(|payout| payout == *first)).copied();
+    let unpaid = match payout {
+        Some(_) => None,
+        None if is_sold => Some(Unpaid::Sold),
+        None if payouts.is_empty() => Some(Unpaid::NoOffer),
+        None => Some(Unpaid::Several(payouts.iter().map(|payout| payout.on).collect())),
+    };
     Ok(Attribution {
         lead: record,
         offer: None,
         product_type: one_product.then_some(seat.product_type),
         product_sub_type: None,
         special: one_product && seat.product_type.is_special(),
-        payout: one_payout.copied(),
+        payout,
+        unpaid,
         loan_amount,
         seat,
     })
+}
+
+impl AskedSeats {
+    fn read(
+        records: &Records,
+        lead: &LeadRecord,
+        is_its: impl Fn(&RecordedSeat) -> bool,
+    ) -> Result<Self, ReportRefused> {
+        let mut asked = Self::default();
+        for table in reading::tables_of(&records.store, lead) {
+            let Some(table) = reading::table(records, table)? else { continue };
+            asked.loan_amount = table.head().loan_amount.or(asked.loan_amount);
+            asked.seats.extend(table.seats().iter().filter(|seat| is_its(seat)).cloned());
+            for number in table.numbers() {
+                asked.add_offer(records, &table, number, &is_its)?;
+            }
+        }
+        Ok(asked)
+    }
+
+    fn add_offer(
+        &mut self,
+        records: &Records,
+        table: &Table,
+        number: u16,
+        is_its: impl Fn(&RecordedSeat) -> bool,
+    ) -> Result<(), ReportRefused> {
+        let Some((seat, quote)) = table.offer(number).filter(|(seat, _)| is_its(seat)) else { return Ok(()) };
+        if reading::is_sold(&records.store, table, seat)? {
+            self.is_sold = true;
+            return Ok(());
+        }
+        let table = table.head().uuid;
+        let text = records.templates.of(quote).map_err(|_| ReportRefused::Unavailable)?;
+        let clicks = reading::count(&records.store, Tree::Clicks, place(table, number))?;
+        self.offers.push(ShownOffer {
+            uuid: records.templates.ids.offer(table, number),
+            seat: Arc::clone(seat),
+            product_sub_type: text.sub_type,
+            special: matches!(quote.terms, QuoteTerms::Special(_)),
+            payout: text.click_terms.as_ref().map(|click_terms| click_terms.payout),
+            is_clicked: clicks.is_some_and(|clicks| clicks > 0),
+        });
+        Ok(())
+    }
 }

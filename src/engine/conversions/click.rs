@@ -149,7 +149,8 @@ impl ClickedOffer {
         };
         let (offer, product_sub_type) = (Some(self.offer), self.text.sub_type);
         let details = HappeningDetails { offer, product_sub_type, ..Default::default() };
-        let click = || {
+        let click = |payout_cents: Option<f64>| {
+            let details = HappeningDetails { payout_cents, ..details };
             let event = LeadReference::of(lead).happening(EventType::OfferClicked, now.timestamp_millis());
             let event = Happening { cause: Some(action.uuid), details, ..at_seat(seat, event) };
             let key = key_under(lead.uuid, action.uuid);
@@ -162,7 +163,8 @@ impl ClickedOffer {
         let cents = earned.map_or(0.0, |earned| earned.dollars(None) * 100.0);
         let is_sold = || reading::is_sold(&engine.records.store, &self.table, seat);
         if cents > 0.0 && !lead.test && !is_sold().map_err(|_| unreadable("a bid"))? {
-            let paid = click().absent(Tree::PaidClicks, place).put(Tree::PaidClicks, place, Vec::new());
+            let paid =
+                click(Some(cents)).absent(Tree::PaidClicks, place).put(Tree::PaidClicks, place, Vec::new());
             let payout = payout(action.uuid, (lead.uuid, seat), action.action_date, cents);
             let paid = with_payout(paid, lead.company, payout);
             let (partner, at) = (seat.key.clone(), action.action_date.millis());
@@ -173,7 +175,7 @@ impl ClickedOffer {
                 written => return written.map(|()| engine.limiter.add_payout(&posting)),
             }
         }
-        engine.commit(click()).await
+        engine.commit(click(None)).await
     }
 }
 

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use metrics::counter;
 use uuid::Uuid;
 
-use super::attribution::{Attribution, attribute};
+use super::attribution::{Attribution, Unpaid, attribute};
 use super::writing;
 use crate::matching::engine::MatchingEngine;
 use crate::records::RecordUnavailable;
@@ -21,7 +21,7 @@ use offerd_model::{
 };
 use offerd_partners::declared::PayoutStep;
 use offerd_store::entities::Happening;
-use offerd_store::{CommitError, Store, Tree};
+use offerd_store::{CommitError, ReadResult, Store, Tree};
 
 /// Most that a partner's clock may be ahead of ours.
 pub const CLOCKS_APART: Duration = Duration::minutes(5);
@@ -169,6 +169,7 @@ impl ReportRecord {
             product_type: about.product_type,
             amount_in_cents: event.amount_in_cents,
             payout_in_cents: (payout > 0.0).then_some(PayoutCents(payout)),
+            warning: (payout == 0.0).then(|| warning(event, about)).flatten().map(str::to_owned),
             reject_reason: event.reject_reason,
             revoked_at: None,
         };
@@ -223,6 +224,27 @@ fn payout_cents(event: &PartnerEvent, about: &Attribution, amount: Option<f64>) 
     event.payout_in_cents.or(rule.map(|payout| payout.dollars(amount) * 100.0)).unwrap_or_default()
 }
 
+/// Why a report books nothing where a payout was to be expected.
+fn warning(event: &PartnerEvent, about: &Attribution) -> Option<&'static str> {
+    if about.lead.test || event.payout_in_cents.is_some() {
+        return None;
+    }
+    let step = PayoutStep::reported(event.event_type)?;
+    match (&about.payout, &about.unpaid) {
+        (Some(payout), _) if payout.on == step => Some(
+            "books nothing: the offer pays a percentage, and no amount is known; give `amountInCents` or `payoutInCents`",
+        ),
+        (_, Some(Unpaid::Several(steps))) if steps.contains(&step) => Some(
+            "books nothing: your offers to the lead pay differently, and not exactly one was clicked; name one by `clickId` \
+             or `offerUuid`, or give `payoutInCents`",
+        ),
+        (_, Some(Unpaid::NoOffer)) if step == PayoutStep::Funded => Some(
+            "books nothing: the lead was shown no offer of yours; give `payoutInCents` if you pay for it",
+        ),
+        _ => None,
+    }
+}
+
 fn occurred_at(event: &PartnerEvent, now: DateTime<Utc>) -> Result<Timestamp, ApiError> {
     // The store's clock trails a machine's clock that was just put right.
     let latest = now.max(Utc::now()) + CLOCKS_APART;
@@ -247,6 +269,23 @@ fn stored(engine: &MatchingEngine, key: &[u8]) -> Result<Option<ReportRecord>, R
 
 fn read(engine: &MatchingEngine, key: &[u8], bytes: &[u8]) -> Result<ReportRecord, ReportRefused> {
     engine.records.store.decode_json(Tree::PartnerEvents, key, bytes).map_err(|_| ReportRefused::Unavailable)
+}
+
+/// The reports that book nothing where a payout was to be expected and that were not revoked, oldest first.
+///
+/// # Errors
+/// A report cannot be read.
+pub fn unbooked(store: &Store) -> ReadResult<Vec<ReportRecord>> {
+    let mut unbooked = Vec::new();
+    for found in store.scan(Tree::PartnerEvents, []) {
+        let (key, bytes) = found?;
+        let record: ReportRecord = store.decode_json(Tree::PartnerEvents, &key, &bytes)?;
+        if record.receipt.warning.is_some() && record.receipt.revoked_at.is_none() {
+            unbooked.push(record);
+        }
+    }
+    unbooked.sort_by_key(|record| record.receipt.created_at.millis());
+    Ok(unbooked)
 }
 
 impl ReportRefused {

@@ -143,7 +143,8 @@ pub fn table(table: &Table, lead_created_at: i64, lead: Option<LeadCommit>, writ
     if !write.record.answers.is_empty() {
         commit = commit.put(Tree::Answers, key_in(head.uuid, write.sequence), codec::encode(&write.record));
     }
-    happened.extend(write.record.answers.iter().filter_map(|answer| of_answer(table, &about, answer)));
+    let of_answer = |answer: &SeatOutcome| of_answer(table, &about, answer, &write.sales);
+    happened.extend(write.record.answers.iter().filter_map(of_answer));
     commit = with_all(commit, Tree::LeadEvents, head.company, &happened);
     commit = with_sales(commit, table, &write.sales);
     if let Some(decisions) = &write.decisions {
@@ -213,7 +214,11 @@ pub fn after_ask(
     let commit = commit.about(head.lead).put(Tree::Calls, key, codec::encode(after));
     let about = LeadReference { lead: head.lead, created_at: lead_created_at, test: head.test };
     let seat = &table.seats()[usize::from(seat)];
-    let happened = event.map(|(event_type, at)| at_seat(seat, about.happening(event_type, at)));
+    let sold = sale.as_ref().filter(|_| !head.test);
+    let payout_cents = sold.map(|sale| Posting::of_sale(seat, sale).cents);
+    let details = HappeningDetails { payout_cents, ..HappeningDetails::default() };
+    let happened =
+        event.map(|(event_type, at)| Happening { details, ..at_seat(seat, about.happening(event_type, at)) });
     with_sales(with_all(commit, Tree::LeadEvents, head.company, happened.as_slice()), table, sale.as_slice())
 }
 
@@ -243,11 +248,18 @@ fn new_tags(lead: &LeadRecord, earlier: Option<&LeadRecord>) -> Vec<Tag> {
     new.map(|(key, value)| Tag { lead: lead.uuid, key, value, created_at_ms }).collect()
 }
 
-fn of_answer(table: &Table, about: &LeadReference, answer: &SeatOutcome) -> Option<Happening> {
+fn of_answer(
+    table: &Table,
+    about: &LeadReference,
+    answer: &SeatOutcome,
+    sales: &[Sale],
+) -> Option<Happening> {
     let event_type = answer.outcome.decision()?.event()?;
     let seat = &table.seats()[usize::from(answer.seat)];
     let reject_reason = answer.outcome.reject_reason();
-    let details = HappeningDetails { reject_reason, ..HappeningDetails::default() };
+    let sale = sales.iter().find(|sale| sale.seat == answer.seat && !about.test);
+    let payout_cents = sale.map(|sale| Posting::of_sale(seat, sale).cents);
+    let details = HappeningDetails { reject_reason, payout_cents, ..HappeningDetails::default() };
     Some(Happening { details, ..at_seat(seat, about.happening(event_type, answer.at)) })
 }
 

@@ -45,12 +45,14 @@ pub(super) fn subscription(name: &str, source: &Source) -> Result<Subscription, 
         test: declared.test,
         paused: declared.paused,
         give_up_after: declared.give_up_after.0,
+        share_percent: declared.share_percent,
         events,
         tags: declared.tags,
         allow_addresses: declared.allow_addresses,
         timeout: declared.timeout.0,
         file: source.file().to_owned(),
     };
+    share(&subscription, &mut checker);
     address(&subscription, &declared.url, &mut checker);
     checker.end(subscription)
 }
@@ -71,6 +73,20 @@ fn bounds(declared: &Declared, checker: &mut Checker<'_>) {
         checker.at("events", "must name at least one event; without the key all are sent");
     }
     checker.tags(&declared.tags);
+}
+
+fn share(subscription: &Subscription, checker: &mut Checker<'_>) {
+    let tells_share = subscription.template().is_some_and(UrlTemplate::tells_share);
+    match subscription.share_percent {
+        None if tells_share => checker.at("share_percent", "must be set where the `url` has `{share}`"),
+        Some(_) if !tells_share => {
+            checker.at("share_percent", "is for a `url` with `{share}` or `{shareInCents}`");
+        }
+        Some(percent) if !(percent > 0.0 && percent <= 100.0) => {
+            checker.at("share_percent", format!("must be above 0 and at most 100, got {percent}"));
+        }
+        _ => {}
+    }
 }
 
 fn address(subscription: &Subscription, url: &str, checker: &mut Checker<'_>) {
@@ -135,6 +151,8 @@ table! {
         method: Option<Method>,
         /// The event types to send; all by default.
         events: Option<Vec<EventType>>,
+        /// The percentage of a payout that `{share}` in the URL tells.
+        share_percent: Option<f64>,
         /// Client tags that the lead must have, each with one of these values.
         tags: BTreeMap<String, Vec<String>> => optional,
         /// Sends the events of test leads instead of live ones.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::message::{PostbackMessage, told};
+use super::message::{BookedEvent, PostbackMessage, told};
 use super::record::{
     AttemptResult, EventPosition, FeedCursor, LastAttempts, PostbackDelivery, RecordKind, SubscriptionKeys,
 };
@@ -127,7 +127,7 @@ impl PostbackLedger {
     fn wanted(&self, key: FeedKey, payload: &[u8], now_ms: i64) -> Result<Vec<PlacedDelivery>, CommitError> {
         let events = told(&self.store, &self.company, key, payload);
         let mut deliveries = Vec::new();
-        for (event, nth) in events.into_iter().zip(0..) {
+        for (BookedEvent { event, .. }, nth) in events.into_iter().zip(0..) {
             if self.subscription.wants(&event) && self.fits(event.lead_uuid)? {
                 let place = EventPosition { arrival_us: key.arrival_us, sequence: key.sequence, nth };
                 deliveries.push((place, PostbackDelivery::of(&event, now_ms)));
@@ -158,11 +158,11 @@ impl PostbackLedger {
         let Some(payload) = self.readable(Tree::LeadEvents, &key.to_bytes())? else { return Ok(None) };
         let events = told(&self.store, &self.company, key, &payload);
         let Some(event) = events.into_iter().nth(nth.into()) else { return Ok(None) };
-        let tags = if subscription.names_tags() { self.tags(event.lead_uuid)? } else { None };
+        let tags = if subscription.names_tags() { self.tags(event.event.lead_uuid)? } else { None };
         if subscription.names_tags() && tags.is_none() {
             return Ok(None);
         }
-        Ok(Some((PostbackMessage::of(&subscription.name, self.company.uuid, place, event), tags)))
+        Ok(Some((PostbackMessage::of(subscription, self.company.uuid, place, event), tags)))
     }
 
     /// A record; `None` if it is missing or permanently damaged.

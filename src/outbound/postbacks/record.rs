@@ -24,7 +24,7 @@ pub(super) enum RecordKind {
     Tried = b's',
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct EventPosition {
     /// The arrival time of its record, in microseconds since 1970.
     pub arrival_us: u64,

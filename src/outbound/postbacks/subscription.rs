@@ -29,6 +29,8 @@ pub struct Subscription {
     pub paused: bool,
     /// How long an event is retried before it becomes a dead letter.
     pub give_up_after: Duration,
+    /// The percentage of a payout that the URL is told as its share.
+    pub share_percent: Option<f64>,
     pub(super) way: PostbackTarget,
     pub(super) events: EventTypes,
     pub(super) tags: BTreeMap<String, Vec<String>>,
@@ -76,7 +78,7 @@ impl Subscription {
         self.template().into_iter().flat_map(UrlTemplate::client_tags)
     }
 
-    fn template(&self) -> Option<&UrlTemplate> {
+    pub(super) fn template(&self) -> Option<&UrlTemplate> {
         match &self.way {
             PostbackTarget::Webhook { .. } => None,
             PostbackTarget::Url { template, .. } => Some(template),

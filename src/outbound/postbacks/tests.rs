@@ -13,7 +13,8 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::ledger::PostbackLedger;
-use super::message::PostbackMessage;
+use super::message::{BookedEvent, PostbackMessage};
+use super::record::EventPosition;
 use super::subscription::Subscription;
 use super::{MACROS, PostbackKeeper, Subscriptions, begin, check, statuses};
 use offerd_base::config::{PostbackSettings, Settings};
@@ -151,13 +152,41 @@ fn a_lead_has_the_tags_that_are_wanted_and_those_that_the_url_names() {
     assert!(names.fits(&tags("clickid", &["7"])) && !names.fits(&tags("clickid", &[])));
 }
 
+fn message_of(subscription: &Subscription, event_type: EventType) -> PostbackMessage {
+    let booked = BookedEvent { event: event(event_type), payout_cents: Some(4205.4) };
+    let message = PostbackMessage::of(subscription, Uuid::nil(), EventPosition::default(), booked);
+    PostbackMessage { id: "m".to_owned(), ..message }
+}
+
+/// Whatever the event, and a network may be told a share only.
+#[test]
+fn a_url_is_told_what_an_event_booked_or_a_share_of_it() {
+    let subscription = url_of(
+        "https://a.example/?p={payout}&c={payoutInCents}&s={share}&t={shareInCents}",
+        "share_percent = 40",
+    );
+    for event_type in [EventType::OfferClicked, EventType::Funded, EventType::Conversion] {
+        let call = subscription.call(&message_of(&subscription, event_type), None).unwrap();
+        assert_eq!(call.url, "https://a.example/?p=42.05&c=4205&s=16.82&t=1682");
+    }
+    let url = |url: &str, more: &str| {
+        of(&format!("company = 'A'\nkind = 'url'\nurl = '{url}'\n{more}\n")).unwrap_err().remove(0)
+    };
+    let told = url("https://a.example/?s={share}", "");
+    assert_eq!(told, "acme.toml: `share_percent` must be set where the `url` has `{share}`");
+    let told = url("https://a.example/?s={payout}", "share_percent = 40");
+    assert_eq!(told, "acme.toml:4: `share_percent` is for a `url` with `{share}` or `{shareInCents}`");
+    let told = url("https://a.example/?s={share}", "share_percent = 140");
+    assert_eq!(told, "acme.toml:4: `share_percent` must be above 0 and at most 100, got 140");
+}
+
 #[test]
 fn macros_are_filled_in_and_mean_nothing_else_in_a_url() {
     let subscription = url_of(
         "https://a.example/{eventType}?cid={clientTag.click id}&p={payout}&a={amount}&n={financialInstitutionName}&o={offerUuid}",
         "method = 'POST'",
     );
-    let message = PostbackMessage { id: "m".to_owned(), event: event(EventType::Conversion) };
+    let message = message_of(&subscription, EventType::Conversion);
     let call = subscription.call(&message, Some(&tags("click id", &["a&b=c d", "second"]))).unwrap();
     assert_eq!(
         call.url,
@@ -177,7 +206,7 @@ fn while_keys_are_exchanged_both_sign() {
         old.display()
     ))
     .unwrap();
-    let message = PostbackMessage { id: "m".to_owned(), event: event(EventType::Funded) };
+    let message = message_of(&subscription, EventType::Funded);
     let call = subscription.call(&message, None).unwrap();
     let header = |name: &str| call.headers.get(name).unwrap().to_str().unwrap().to_owned();
     let timestamp: i64 = header("webhook-timestamp").parse().unwrap();

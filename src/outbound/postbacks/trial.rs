@@ -6,7 +6,8 @@ use chrono::Utc;
 use hyper::HeaderMap;
 use uuid::Uuid;
 
-use super::message::PostbackMessage;
+use super::message::{BookedEvent, PostbackMessage};
+use super::record::EventPosition;
 use super::sender::send_once;
 use super::subscription::{PostbackTarget, Subscription};
 use offerd_base::ids;
@@ -60,7 +61,9 @@ pub async fn try_out(subscription: &Subscription) -> Result<Trial, String> {
         let file = subscription.file.display();
         return Err(format!("{file}: there is no key to sign with: {}", unreadable.join("; ")));
     }
-    let message = PostbackMessage { id: ids::random().to_string(), event: event() };
+    let booked = BookedEvent { event: event(), payout_cents: Some(100.0) };
+    let message = PostbackMessage::of(subscription, Uuid::nil(), EventPosition::default(), booked);
+    let message = PostbackMessage { id: ids::random().to_string(), ..message };
     let tags = tags(subscription);
     let call = subscription.call(&message, Some(&tags)).ok_or("its URL cannot be filled in")?;
     let (request, headers) = (format!("{} {}", call.method, call.url), shown(&call.headers));

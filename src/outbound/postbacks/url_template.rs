@@ -28,13 +28,18 @@ pub const MACROS: &[(&str, MacroValue)] = &[
     ("financialInstitutionName", |it| it.event.financial_institution_name.clone()),
     ("amount", |it| it.event.amount_in_cents.map(dollars)),
     ("amountInCents", |it| it.event.amount_in_cents.map(|cents| cents.to_string())),
-    ("payout", |it| payout_in_cents(it).map(dollars)),
-    ("payoutInCents", |it| payout_in_cents(it).map(|cents| cents.to_string())),
+    ("payout", |it| it.payout_cents.map(dollars)),
+    ("payoutInCents", |it| it.payout_cents.map(|cents| cents.to_string())),
+    (SHARE[0], |it| it.share_cents.map(dollars)),
+    (SHARE[1], |it| it.share_cents.map(|cents| cents.to_string())),
     ("rejectReason", |it| it.event.event_data.as_ref()?.reject_reason.map(|reason| reason.to_string())),
     ("isTest", |it| it.event.is_test.map(|test| test.to_string())),
 ];
 
 const TAKEN_BACK: &str = "eventDeletedAt";
+
+/// The macros of the subscription's share of a payout.
+const SHARE: [&str; 2] = ["share", "shareInCents"];
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct UrlTemplate(Vec<TemplatePiece>);
@@ -95,7 +100,16 @@ impl UrlTemplate {
     }
 
     pub(super) fn tells_taken_back(&self) -> bool {
-        self.0.iter().any(|piece| matches!(piece, TemplatePiece::Macro(nth) if MACROS[*nth].0 == TAKEN_BACK))
+        self.has(&[TAKEN_BACK])
+    }
+
+    pub(super) fn tells_share(&self) -> bool {
+        self.has(&SHARE)
+    }
+
+    fn has(&self, names: &[&str]) -> bool {
+        let is_one = |piece: &TemplatePiece| matches!(piece, TemplatePiece::Macro(nth) if names.contains(&MACROS[*nth].0));
+        self.0.iter().any(is_one)
     }
 
     pub(super) fn uri(text: &str) -> Option<Uri> {
@@ -116,10 +130,6 @@ fn piece(name: &str) -> Result<TemplatePiece, String> {
         let names = MACROS.iter().map(|(known, _)| *known).chain([CLIENT_TAG]);
         format!("has the unknown macro `{{{name}}}`{}", did_you_mean(nearest(name, names)))
     })
-}
-
-fn payout_in_cents(message: &PostbackMessage) -> Option<i32> {
-    message.event.event_data.as_ref()?.payout_in_cents
 }
 
 fn dollars(cents: i32) -> String {

@@ -367,6 +367,7 @@ impl Authenticate for AdminState {
             company_name: "operator".into(),
             kind: offerd_model::TokenKind::Confidential,
             test: false,
+            lenient: false,
             duplicate_look_back_minutes: None,
         };
         Ok(same.then(|| Principal::Company(operator())))

@@ -153,6 +153,7 @@ impl Authenticate for ApiState {
         };
         Ok(Some(Principal::Company(Caller {
             company: company.uuid,
+            lenient: self.settings.api.lenient_companies.contains(&company.name),
             company_name: company.name.into(),
             kind: token.kind,
             test: token.test,

@@ -7,7 +7,7 @@ use chrono::NaiveDate;
 use utoipa::openapi::Object;
 
 use super::attribute_value::AttributeValue;
-use super::fault::AttributeFault;
+use super::fault::{AttributeFault, FaultKind};
 use super::input::Scalar;
 use super::input_kinds;
 
@@ -22,6 +22,8 @@ pub enum AttributeBounds {
     UpToToday(NaiveDate),
     /// Text of this form.
     Text(&'static TextShape),
+    /// Text without control characters.
+    Plain,
 }
 
 /// The length and the characters of a text.
@@ -56,6 +58,8 @@ pub const RATE: AttributeBounds = AttributeBounds::Number(0.0, 400.0);
 pub const FIRST_BIRTH: NaiveDate = NaiveDate::from_ymd_opt(1900, 1, 1).expect("it is in the calendar");
 /// The birth date of a living person.
 pub const BIRTH: AttributeBounds = AttributeBounds::UpToToday(FIRST_BIRTH);
+/// A person's name.
+pub const NAME: AttributeBounds = AttributeBounds::Plain;
 /// A vehicle identification number (ISO 3779).
 pub const VIN: AttributeBounds = AttributeBounds::Text(&TextShape {
     length: (17, 17),
@@ -96,9 +100,12 @@ impl AttributeBounds {
             }
             (Self::UpToToday(first), Some(AttributeValue::Date(date))) => (first..=today).contains(&date),
             (Self::Text(shape), Some(AttributeValue::Text(text))) => shape.holds(text),
+            (Self::Plain, Some(AttributeValue::Text(text))) => {
+                !text.bytes().any(|byte| byte.is_ascii_control())
+            }
             _ => true,
         };
-        (!holds).then(|| self.fault())
+        (!holds).then(|| self.fault(today))
     }
 
     /// Checks a value as it was sent; `None` also for a value of another kind.
@@ -106,20 +113,27 @@ impl AttributeBounds {
         let value = match sent {
             Scalar::Integer(integer) => AttributeValue::Number(integer as f64),
             Scalar::Float(float) => AttributeValue::Number(float),
-            Scalar::Text(text) if matches!(self, Self::Text(_)) => AttributeValue::Text(text),
+            Scalar::Text(text) if matches!(self, Self::Text(_) | Self::Plain) => AttributeValue::Text(text),
             Scalar::Text(text) => AttributeValue::Date(input_kinds::date(text)?),
             Scalar::Flag(_) => return None,
         };
         self.fault_of(Some(value), today)
     }
 
-    fn fault(self) -> AttributeFault {
-        AttributeFault::wanted(&match self {
-            Self::Integer(least, most) => format!("an integer between {least} and {most}"),
-            Self::Number(least, most) => format!("a number between {least} and {most}"),
-            Self::UpToToday(first) => format!("a date between {first} and today"),
-            Self::Text(shape) => shape.wanted.to_owned(),
-        })
+    fn fault(self, today: NaiveDate) -> AttributeFault {
+        match self {
+            Self::Integer(least, most) => {
+                AttributeFault::outside(&format!("an integer between {least} and {most}"), least, most)
+            }
+            Self::Number(least, most) => {
+                AttributeFault::outside(&format!("a number between {least} and {most}"), least, most)
+            }
+            Self::UpToToday(first) => {
+                AttributeFault::outside(&format!("a date between {first} and today"), first, today)
+            }
+            Self::Text(shape) => AttributeFault::wanted(FaultKind::Format, shape.wanted),
+            Self::Plain => AttributeFault::wanted(FaultKind::Format, "text without control characters"),
+        }
     }
 
     pub(super) fn describe(self, object: &mut Object) {
@@ -132,6 +146,7 @@ impl AttributeBounds {
                 (object.minimum, object.maximum) = (Some(least.into()), Some(most.into()));
             }
             Self::Text(shape) => object.pattern = Some(shape.pattern.to_owned()),
+            Self::Plain => object.pattern = Some(r"^[^\u0000-\u001f\u007f]*$".to_owned()),
             Self::UpToToday(first) => {
                 object.description = Some(format!("Between {first} and the day on which it is sent."));
             }
@@ -172,6 +187,17 @@ mod tests {
         for implausible in ["1899-12-31", "2026-11-22"] {
             let told = fault(BIRTH, Scalar::Text(implausible)).unwrap();
             assert_eq!(told, "must be a date between 1900-01-01 and today", "{implausible}");
+        }
+    }
+
+    #[test]
+    fn a_name_has_no_control_characters() {
+        for name in ["Ottoline", "O'Neil-Ray", "Zoë 山田", "O\u{92}Brien"] {
+            assert_eq!(fault(NAME, Scalar::Text(name)), None, "{name}");
+        }
+        for name in ["Otto\nline", "\u{7f}Otto", "Otto\0"] {
+            let told = fault(NAME, Scalar::Text(name)).unwrap();
+            assert_eq!(told, "must be text without control characters", "{name:?}");
         }
     }
 

@@ -21,11 +21,6 @@ pub trait Enumeration: Copy + Eq + ToSchema + 'static {
     }
 }
 
-/// Lists the accepted values: "one of `a`, `b`".
-pub fn one_of(values: &[&str]) -> String {
-    format!("one of `{}`", values.join("`, `"))
-}
-
 /// How long the name of a value is in snake case.
 pub(super) const fn snake_case_length(name: &str) -> usize {
     let (mut length, mut nth) = (name.len(), 1);
@@ -132,8 +127,9 @@ macro_rules! enumeration {
         $crate::input::from_scalar! {
             $name, $crate::one_of(Self::WIRE), Some($crate::AttributeKind::Category(Self::WIRE)),
             describe: components => $crate::schema::reference::<Self>(components),
-            read: found => $crate::input::text(found, Self::from_wire),
+            read: found => $crate::input::value(found),
             show: value => Some($crate::AttributeValue::Category(value.ordinal())),
+            mend: $crate::leniency::value_of::<Self>,
         }
 
         impl std::fmt::Display for $name {
@@ -152,7 +148,7 @@ macro_rules! enumeration {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
                 Self::from_wire(&text).ok_or_else(|| {
-                    let wanted = $crate::enumeration::one_of(Self::WIRE);
+                    let wanted = $crate::one_of(Self::WIRE);
                     serde::de::Error::custom(format_args!("must be {wanted}"))
                 })
             }

@@ -10,22 +10,89 @@ use super::api_error::{ApiError, ErrorType};
 
 /// What an attribute must be. Never holds the value that was found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct AttributeFault(Cow<'static, str>);
+#[error("{message}")]
+pub struct AttributeFault {
+    message: Cow<'static, str>,
+    /// For programs, by name.
+    details: Vec<(&'static str, String)>,
+}
+
+/// What is wrong with a value, as `details.fault` tells programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultKind {
+    /// It is none of the values of an enumeration.
+    Enumeration,
+    /// It is too small or too large.
+    Range,
+    /// It is a text of another form.
+    Format,
+    /// It is no date.
+    Date,
+    /// It is a text instead of a number, and the like.
+    Kind,
+}
+
+impl FaultKind {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Enumeration => "enumeration",
+            Self::Range => "range",
+            Self::Format => "format",
+            Self::Date => "date",
+            Self::Kind => "kind",
+        }
+    }
+}
 
 impl AttributeFault {
     /// The right kind of value, in the wrong form.
-    pub fn wanted(wanted: &str) -> Self {
-        Self(Cow::Owned(format!("must be {wanted}")))
+    pub fn wanted(kind: FaultKind, wanted: &str) -> Self {
+        Self::of(kind, format!("must be {wanted}"))
     }
 
     /// The wrong kind of value.
     pub fn other_kind(wanted: &str, got: &str) -> Self {
-        Self(Cow::Owned(format!("must be {wanted}, got {got}")))
+        let found = got.trim_start_matches("an ").trim_start_matches("a ");
+        Self::of(FaultKind::Kind, format!("must be {wanted}, got {got}")).with("found", found)
+    }
+
+    /// None of these values; perhaps one of them was meant.
+    pub fn none_of(values: &[&str], meant: Option<&str>) -> Self {
+        let fault = Self::wanted(FaultKind::Enumeration, &one_of(values)).with("allowed", values.join(","));
+        let Some(meant) = meant else { return fault };
+        Self { message: format!("{fault}; did you mean `{meant}`?").into(), ..fault }.with("likely", meant)
+    }
+
+    /// Outside of a range.
+    pub fn outside(wanted: &str, least: impl fmt::Display, most: impl fmt::Display) -> Self {
+        let fault = Self::wanted(FaultKind::Range, wanted);
+        fault.with("min", least.to_string()).with("max", most.to_string())
     }
 
     /// Of two values under one key, neither is the sender's word.
-    pub const TWICE: Self = Self(Cow::Borrowed("is given twice; leave one of the two out"));
+    pub const TWICE: Self =
+        Self { message: Cow::Borrowed("is given twice; leave one of the two out"), details: Vec::new() };
+
+    /// The error of the attribute at `path`.
+    pub fn at(self, path: impl Into<String>) -> ApiError {
+        let Self { message, details } = self;
+        let error = ApiError::at(path, ErrorType::Malformed, message);
+        details.into_iter().fold(error, |error, (name, found)| error.with(name, found))
+    }
+
+    fn of(kind: FaultKind, message: String) -> Self {
+        Self { message: message.into(), details: vec![("fault", kind.as_str().to_owned())] }
+    }
+
+    fn with(mut self, name: &'static str, found: impl Into<String>) -> Self {
+        self.details.push((name, found.into()));
+        self
+    }
+}
+
+/// Lists the accepted values: "one of `a`, `b`".
+pub fn one_of(values: &[&str]) -> String {
+    format!("one of `{}`", values.join("`, `"))
 }
 
 /// The path of an attribute; rendered only for a fault.
@@ -73,7 +140,7 @@ impl BodyFaults {
     /// Adds a fault of the attribute at `path`; at the limit, adds once that there are more.
     pub fn push(&mut self, path: &Path<'_>, fault: AttributeFault) {
         if self.errors.len() < Self::MAX {
-            self.errors.push(ApiError::at(path.to_string(), ErrorType::Malformed, fault.0));
+            self.errors.push(fault.at(path.to_string()));
         } else if self.errors.len() == Self::MAX {
             let message = format!("more faults follow; the first {} are listed", Self::MAX);
             self.errors.push(ApiError::new(ErrorType::Malformed, message));
@@ -96,7 +163,7 @@ mod tests {
     fn faults_are_bounded() {
         let mut faults = BodyFaults::on(NaiveDate::MAX);
         for _ in 0..2 * BodyFaults::MAX {
-            faults.push(&Path::Root, AttributeFault::wanted("something else"));
+            faults.push(&Path::Root, AttributeFault::wanted(FaultKind::Format, "something else"));
         }
         let errors = faults.errors;
         assert_eq!(errors.len(), BodyFaults::MAX + 1);

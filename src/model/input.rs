@@ -16,7 +16,11 @@ use super::api_error::{ApiError, ErrorType};
 use super::attribute_value::{AttributeKind, AttributeValue};
 use super::bounds::AttributeBounds;
 use super::document;
-use super::fault::{AttributeFault, BodyFaults, Path};
+use super::enumeration::Enumeration;
+use super::fault::{AttributeFault, BodyFaults, FaultKind, Path};
+use super::leniency::{self, Leniency, Proposal};
+use super::plain_text::trimmed;
+pub use super::scalar::Scalar;
 use super::schema::Components;
 
 /// A type of a field of a request body.
@@ -53,6 +57,12 @@ pub trait FromInput: Sized {
         }
     }
 
+    /// Puts what was meant into the place of what is not read, where that is certain; returns how many values it
+    /// changed.
+    fn mend(_value: &mut Value, _leniency: Leniency) -> usize {
+        0
+    }
+
     /// Collects every value that was read but is not plausible.
     fn find_implausible(&self, _at: &Path<'_>, _faults: &mut BodyFaults) {}
 
@@ -69,12 +79,32 @@ pub(super) fn other_kind<T: FromInput>(found: Scalar<'_>) -> AttributeFault {
 /// Reads text with `parse`, which returns `None` for text of the wrong form.
 pub(super) fn text<T: FromInput>(
     found: Scalar<'_>,
+    fault: FaultKind,
     parse: fn(&str) -> Option<T>,
 ) -> Result<T, AttributeFault> {
     match found {
-        Scalar::Text(text) => parse(text).ok_or_else(|| AttributeFault::wanted(&T::wanted())),
+        Scalar::Text(text) => parse(text).ok_or_else(|| AttributeFault::wanted(fault, &T::wanted())),
         other => Err(other_kind::<T>(other)),
     }
+}
+
+/// Reads a value of an enumeration.
+pub(super) fn value<E: Enumeration + FromInput>(found: Scalar<'_>) -> Result<E, AttributeFault> {
+    match found {
+        Scalar::Text(text) => leniency::parse(text),
+        other => Err(other_kind::<E>(other)),
+    }
+}
+
+/// Puts what was meant into the place of a value, if that is read and the value is not; returns how many
+/// values it changed.
+pub(super) fn mend<T: FromInput>(value: &mut Value, leniency: Leniency, propose: Proposal) -> usize {
+    let Some(found) = Scalar::of(value).filter(|found| T::from_scalar(*found).is_err()) else { return 0 };
+    let meant = propose(found, leniency).filter(|text| T::from_scalar(Scalar::Text(text)).is_ok());
+    meant.map_or(0, |text| {
+        *value = Value::String(text);
+        1
+    })
 }
 
 /// Implements [`FromInput`] for a scalar type: expected value, kind, schema, parser, and value for rules.
@@ -83,6 +113,7 @@ macro_rules! from_scalar {
         describe: $components:pat_param => $schema:expr,
         read: $found:pat_param => $read:expr,
         show: $value:pat_param => $shown:expr,
+        $(mend: $propose:expr,)?
     ) => {
         impl $crate::input::FromInput for $type {
             const KIND: Option<$crate::AttributeKind> = $kind;
@@ -105,6 +136,10 @@ macro_rules! from_scalar {
                 let $value = self;
                 $shown
             }
+
+            $(fn mend(value: &mut serde_json::Value, leniency: $crate::Leniency) -> usize {
+                $crate::input::mend::<Self>(value, leniency, $propose)
+            })?
         }
 
         impl $crate::attribute::Attributes for $type {}
@@ -112,40 +147,6 @@ macro_rules! from_scalar {
 }
 
 pub(crate) use from_scalar;
-
-/// A scalar JSON value.
-#[derive(Clone, Copy)]
-pub enum Scalar<'a> {
-    /// A string.
-    Text(&'a str),
-    /// A number without fraction and exponent.
-    Integer(i64),
-    /// Any other number.
-    Float(f64),
-    /// `true` or `false`.
-    Flag(bool),
-}
-
-impl<'a> Scalar<'a> {
-    fn of(value: &'a Value) -> Option<Self> {
-        match value {
-            Value::String(text) => Some(Self::Text(text)),
-            Value::Bool(flag) => Some(Self::Flag(*flag)),
-            Value::Number(number) => number.as_i64().map(Self::Integer).or(number.as_f64().map(Self::Float)),
-            Value::Null | Value::Array(_) | Value::Object(_) => None,
-        }
-    }
-
-    /// The kind of the value, for messages.
-    pub fn kind(self) -> &'static str {
-        match self {
-            Self::Text(_) => "a string",
-            Self::Integer(_) => "an integer",
-            Self::Float(_) => "a number",
-            Self::Flag(_) => "a boolean",
-        }
-    }
-}
 
 /// The kind of a JSON value, for messages.
 pub(super) fn kind_of(value: &Value) -> &'static str {
@@ -190,8 +191,9 @@ pub(super) fn find_field_implausible<T: FromInput>(
     }
 }
 
+/// Whether nothing of a text can be seen.
 fn is_blank(text: &str) -> bool {
-    text.trim().is_empty()
+    !text.as_bytes().first().is_some_and(u8::is_ascii_graphic) && trimmed(text).is_empty()
 }
 
 /// Why a body could not be read.
@@ -218,14 +220,23 @@ pub fn read<T: FromInput>(body: &[u8]) -> Result<T, UnreadableBody> {
 
 /// Reads a request body that arrived on `today`.
 pub fn read_on<T: FromInput>(today: NaiveDate, body: &[u8]) -> Result<T, UnreadableBody> {
+    read_leniently(today, Leniency::Usual, body).map(|(read, _)| read)
+}
+
+/// Reads a request body that arrived on `today`; returns also how many of its values were changed.
+pub fn read_leniently<T: FromInput>(
+    today: NaiveDate,
+    leniency: Leniency,
+    body: &[u8],
+) -> Result<(T, usize), UnreadableBody> {
     let json = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
     // Values under unknown keys are not read, but must be valid text (RFC 8259, 8.1).
-    let Ok(text) = std::str::from_utf8(json) else { return explain(today, json) };
+    let Ok(text) = std::str::from_utf8(json) else { return explain(today, leniency, json) };
     let mut reader = serde_json::Deserializer::from_str(text);
     let fast = InputSeed::required().deserialize(&mut reader).and_then(|read| reader.end().map(|()| read));
     match fast {
-        Ok(Some(read)) => plausible(today, read),
-        Ok(None) | Err(_) => explain(today, json),
+        Ok(Some(read)) => plausible(today, read).map(|read| (read, 0)),
+        Ok(None) | Err(_) => explain(today, leniency, json),
     }
 }
 
@@ -236,8 +247,12 @@ fn plausible<T: FromInput>(today: NaiveDate, read: T) -> Result<T, UnreadableBod
     if faults.errors.is_empty() { Ok(read) } else { Err(UnreadableBody::Faults(faults.errors)) }
 }
 
-/// Reports every fault of a body that the fast path refused.
-fn explain<T: FromInput>(today: NaiveDate, json: &[u8]) -> Result<T, UnreadableBody> {
+/// Mends a body that the fast path refused, or reports its every fault.
+fn explain<T: FromInput>(
+    today: NaiveDate,
+    leniency: Leniency,
+    json: &[u8],
+) -> Result<(T, usize), UnreadableBody> {
     let not_json = |message| UnreadableBody::NotJson(ApiError::new(ErrorType::Malformed, message));
     let broken_at = |error: serde_json::Error| {
         not_json(format!("the body is not JSON: see line {}, column {}", error.line(), error.column()))
@@ -245,19 +260,23 @@ fn explain<T: FromInput>(today: NaiveDate, json: &[u8]) -> Result<T, UnreadableB
     if json.trim_ascii().is_empty() {
         return Err(not_json("the body is empty, a JSON object is wanted".to_owned()));
     }
-    let document = document::parse(json).map_err(broken_at)?;
+    let mend =
+        |document: &mut Value| if leniency == Leniency::Strict { 0 } else { T::mend(document, leniency) };
+    let mut document = document::parse(json).map_err(broken_at)?;
     if !document.is_object() {
         return Err(not_json(format!("the body must be a JSON object, got {}", kind_of(&document))));
     }
+    let changed = mend(&mut document);
     let mut faults = BodyFaults::on(today);
     faults.twice = document::given_twice(json);
     T::find_faults(&document, &Path::Root, &mut faults);
     if !faults.errors.is_empty() {
         return Err(UnreadableBody::Faults(faults.errors));
     }
-    let document: Value = serde_json::from_slice(json).map_err(broken_at)?;
+    document = serde_json::from_slice(json).map_err(broken_at)?;
+    mend(&mut document);
     match InputSeed::required().deserialize(document) {
-        Ok(Some(read)) => Ok(read),
+        Ok(Some(read)) => Ok((read, changed)),
         Ok(None) | Err(_) => Err(not_json("the body cannot be read".to_owned())),
     }
 }

@@ -12,8 +12,9 @@ use uuid::Uuid;
 
 use super::attribute_value::{AttributeKind, AttributeValue};
 use super::enumeration::Enumeration;
-use super::fault::{AttributeFault, BodyFaults, Path};
+use super::fault::{AttributeFault, BodyFaults, FaultKind, Path};
 use super::input::{FromInput, InputSeed, Scalar, from_scalar, kind_of, other_kind, text};
+use super::leniency::{self, Leniency};
 use super::schema::{self, Components};
 
 macro_rules! integer {
@@ -31,7 +32,8 @@ macro_rules! integer {
                     other => return Err(other_kind::<Self>(other)),
                 };
                 integer.and_then(|integer| Self::try_from(integer).ok()).ok_or_else(|| {
-                    AttributeFault::wanted(&format!("an integer between {} and {}", Self::MIN, Self::MAX))
+                    let wanted = format!("an integer between {} and {}", Self::MIN, Self::MAX);
+                    AttributeFault::outside(&wanted, Self::MIN, Self::MAX)
                 })
             },
             show: integer => Some(AttributeValue::Number(*integer as f64)),
@@ -77,15 +79,16 @@ from_scalar! {
 from_scalar! {
     String, "a string", Some(AttributeKind::Text),
     describe: _ => schema::of(Type::String).into(),
-    read: found => text(found, |text| Some(text.to_owned())),
+    read: found => text(found, FaultKind::Format, |text| Some(text.to_owned())),
     show: text => (!text.is_empty()).then_some(AttributeValue::Text(text)),
 }
 
 from_scalar! {
     NaiveDate, "a date `YYYY-MM-DD`", Some(AttributeKind::Date),
     describe: _ => schema::text("date"),
-    read: found => text(found, date),
+    read: found => text(found, FaultKind::Date, date),
     show: date => Some(AttributeValue::Date(*date)),
+    mend: leniency::day,
 }
 
 /// Parses exactly `YYYY-MM-DD`; chrono alone accepts signs, blanks and single digits too.
@@ -104,7 +107,7 @@ pub(super) fn has_shape(text: &str, shape: &str) -> bool {
 from_scalar! {
     Uuid, "a UUID", None,
     describe: _ => schema::text("uuid"),
-    read: found => text(found, |text| {
+    read: found => text(found, FaultKind::Format, |text| {
         const HYPHENATED_LENGTH: usize = 36;
         Self::try_parse(text).ok().filter(|_| text.len() == HYPHENATED_LENGTH)
     }),
@@ -128,6 +131,10 @@ impl<T: FromInput> FromInput for Box<T> {
 
     fn find_faults(value: &Value, at: &Path<'_>, faults: &mut BodyFaults) {
         T::find_faults(value, at, faults);
+    }
+
+    fn mend(value: &mut Value, leniency: Leniency) -> usize {
+        T::mend(value, leniency)
     }
 
     fn find_implausible(&self, at: &Path<'_>, faults: &mut BodyFaults) {
@@ -177,7 +184,8 @@ impl<T: Element> FromInput for Vec<T> {
     fn from_seq<'de, A: SeqAccess<'de>>(mut elements: A) -> Result<Self, A::Error> {
         let mut read = Self::new();
         while let Some(element) = elements.next_element_seed(InputSeed::required())? {
-            read.push(element.ok_or_else(|| de::Error::custom(AttributeFault::wanted(&T::wanted())))?);
+            let none = || de::Error::custom(AttributeFault::other_kind(&T::wanted(), "null"));
+            read.push(element.ok_or_else(none)?);
         }
         Ok(read)
     }
@@ -189,6 +197,10 @@ impl<T: Element> FromInput for Vec<T> {
         for (index, element) in elements.iter().enumerate() {
             T::find_faults(element, &Path::Index(at, index), faults);
         }
+    }
+
+    fn mend(value: &mut Value, leniency: Leniency) -> usize {
+        value.as_array_mut().into_iter().flatten().map(|element| T::mend(element, leniency)).sum()
     }
 
     fn find_implausible(&self, at: &Path<'_>, faults: &mut BodyFaults) {

@@ -6,6 +6,7 @@ use uuid::Uuid;
 use super::enums::ProductType;
 use super::free_form::ClientTags;
 use super::input::{self, UnreadableBody};
+use super::leniency::Leniency;
 use super::section::section;
 use super::sections::*;
 
@@ -81,6 +82,18 @@ impl Lead {
     /// Reads a request body that arrived on `today`, which bounds dates of birth.
     pub fn read_on(today: NaiveDate, body: &[u8]) -> Result<Self, UnreadableBody> {
         input::read_on(today, body)
+    }
+
+    /// Reads a request body that arrived on `today`; returns also how many of its values were changed.
+    ///
+    /// # Errors
+    /// Every fault of the body.
+    pub fn read_leniently(
+        today: NaiveDate,
+        leniency: Leniency,
+        body: &[u8],
+    ) -> Result<(Self, usize), UnreadableBody> {
+        input::read_leniently(today, leniency, body)
     }
 
     /// Whether it asks for a product type; a lead that names none asks for all of the specification.

@@ -41,6 +41,7 @@
 //! | Schemas of all these | `ToSchema` of each | by derive and macro; `schema.rs` |
 //! | Numbers and times | [`Money`], [`Percent`], [`Timestamp`] | `fixed_point.rs`, `timestamp.rs` |
 //! | Plausible values | `Bounds`, one row for each | `bounds.rs` |
+//! | What is read as meant | [`Leniency`] | `leniency.rs` |
 //! | Text formats | [`Phone`], [`Zipcode`], [`Ssn`], [`Email`], [`IpAddress`], [`OpeId`] | `text_format.rs` |
 //!
 //! [`Attribute`] shows every leaf of a lead as data, for the rules of partners.
@@ -65,6 +66,7 @@ mod known_keys;
 mod lead;
 mod lead_explanation;
 mod lead_view;
+mod leniency;
 mod loan_offer;
 mod loan_report;
 mod look_ups;
@@ -79,6 +81,7 @@ mod prefill;
 mod rate_table;
 mod record;
 mod savings_offer;
+mod scalar;
 pub mod schema;
 mod section;
 mod sections;
@@ -100,8 +103,9 @@ pub use base_url::BaseUrl;
 pub use credit_bands::CreditBands;
 pub use credit_card_offer::{CardBenefit, CreditCardOffer, CreditCardOfferDetails, PreviewDetail};
 pub use document::parse as parse_document;
-pub use enumeration::{Enumeration, one_of};
+pub use enumeration::Enumeration;
 pub use enums::*;
+pub use fault::{AttributeFault, FaultKind, one_of};
 pub use fixed_point::{Money, Percent};
 pub use free_form::{ClientTags, JsonObject};
 pub use input::{UnreadableBody, given_twice};
@@ -109,6 +113,7 @@ pub use known_keys::{KnownKeys, UnknownKey};
 pub use lead::Lead;
 pub use lead_explanation::*;
 pub use lead_view::{LeadAction, LeadStatus, LeadView};
+pub use leniency::{Leniency, meant, parse as parse_value};
 pub use loan_offer::{LoanOffer, Originator, OriginatorImage};
 pub use loan_report::{FinancialInstitutionLoanReport, LoanProbability, LoanReport, LoanReportCreateData};
 pub use look_ups::{FeaturedFinancialInstitution, VehicleDetails};

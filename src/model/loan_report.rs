@@ -1,11 +1,13 @@
 //! Loan reports: how likely partners are to lend to a person with these data. An experiment of newer
 //! editions.
 
+use chrono::NaiveDate;
 use uuid::Uuid;
 
 use super::enums::{LoanPurpose, ProductSubType, ProvidedCreditRating, State};
 use super::fixed_point::Percent;
 use super::input::{self, UnreadableBody};
+use super::leniency::Leniency;
 use super::section::section;
 use super::timestamp::Timestamp;
 use crate::record;
@@ -59,14 +61,14 @@ impl LoanReportCreateData {
     ///
     /// # Errors
     /// Every fault.
-    pub fn read(body: &[u8]) -> Result<Self, UnreadableBody> {
-        let fields: LoanReportFields = input::read(body)?;
+    pub fn read(body: &[u8], leniency: Leniency) -> Result<(Self, usize), UnreadableBody> {
+        let (fields, changed): (LoanReportFields, _) = input::read_leniently(NaiveDate::MAX, leniency, body)?;
         let (income, rating) = (fields.annual_income, fields.credit_rating);
         let (Some(annual_income), Some(credit_rating)) = (income, rating) else {
             let given = [("annualIncome", income.is_some()), ("creditRating", rating.is_some())];
             return Err(UnreadableBody::missing(given));
         };
-        Ok(Self {
+        let read = Self {
             annual_income,
             credit_rating,
             total_debt: fields.total_debt,
@@ -74,7 +76,8 @@ impl LoanReportCreateData {
             state: fields.state,
             loan_purpose: fields.loan_purpose,
             loan_amount: fields.loan_amount,
-        })
+        };
+        Ok((read, changed))
     }
 }
 
@@ -147,7 +150,9 @@ mod tests {
 
     #[test]
     fn every_missing_field_is_named() {
-        let Err(UnreadableBody::Faults(faults)) = LoanReportCreateData::read(b"{\"state\":\"WA\"}") else {
+        let Err(UnreadableBody::Faults(faults)) =
+            LoanReportCreateData::read(b"{\"state\":\"WA\"}", Leniency::Usual)
+        else {
             panic!("read");
         };
         let attributes: Vec<_> = faults.iter().filter_map(|fault| fault.attribute.as_deref()).collect();

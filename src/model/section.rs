@@ -139,6 +139,19 @@ macro_rules! section {
                     )+
                 }
 
+                fn mend(value: &mut serde_json::Value, leniency: $crate::Leniency) -> usize {
+                    let Some(entries) = value.as_object_mut() else { return 0 };
+                    let mut changed = 0;
+                    $(
+                        for name in [$wire $(, $alias)*] {
+                            if let Some(entry) = entries.get_mut(name) {
+                                changed += <$type as FromInput>::mend(entry, leniency);
+                            }
+                        }
+                    )+
+                    changed
+                }
+
                 fn find_implausible(&self, at: &Path<'_>, faults: &mut BodyFaults) {
                     $(
                         if let Some(value) = &self.$field {

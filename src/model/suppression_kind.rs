@@ -282,8 +282,9 @@ mod tests {
         ] {
             let person =
                 serde_json::json!({"firstName": first, "lastName": last, "dateOfBirth": "1985-12-10"});
+            // A lead that was stored before control characters were refused.
             let lead = serde_json::json!({"personalInformation": person}).to_string();
-            let lead = Lead::read(lead.as_bytes()).unwrap();
+            let lead: Lead = serde_json::from_str(&lead).unwrap();
             let digests = [
                 SuppressionKind::of_lead,
                 SuppressionKind::normal_of_lead,

@@ -3,13 +3,14 @@
 use std::net::IpAddr;
 
 use super::input_kinds::has_shape;
+use super::leniency;
 use super::plain_text::as_typed;
 use super::schema::Accepted;
 
 /// Defines a text type of values accepted by `$parse`, in their normal form. All of these types identify a
 /// person, so `Debug` shows no value and there is no `Display`.
 macro_rules! text_format {
-    ($(#[doc = $about:literal])* $name:ident, $wanted:literal, $accepted:expr, $parse:expr) => {
+    ($(#[doc = $about:literal])* $name:ident, $wanted:literal, $accepted:expr, $parse:expr $(, mend: $propose:expr)?) => {
         $(#[doc = $about])*
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
         #[serde(transparent)]
@@ -52,8 +53,9 @@ macro_rules! text_format {
         $crate::input::from_scalar! {
             $name, $wanted, Some($crate::AttributeKind::Text),
             describe: components => $crate::schema::reference::<Self>(components),
-            read: found => $crate::input::text(found, Self::parse),
+            read: found => $crate::input::text(found, $crate::fault::FaultKind::Format, Self::parse),
             show: text => Some($crate::AttributeValue::Text(&text.0)),
+            $(mend: $propose,)?
         }
     };
 }
@@ -70,7 +72,7 @@ text_format! {
     Phone, "a phone number of ten digits, without an extension",
     Accepted::Pattern(concat!(
         "^", between_digits!(), "([Tt][Ee][Ll]:", between_digits!(), r")?(\+?", between_digits!(), "1", between_digits!(), ")?([0-9]", between_digits!(), "){10}$",
-    )), ten_digits
+    )), ten_digits, mend: leniency::digits::<10>
 }
 
 /// Takes out what stands between digits, then the scheme of a link and an optional country code.
@@ -94,7 +96,8 @@ fn ten_digits(text: &str) -> Option<String> {
 
 text_format! {
     /// A postal code: five digits, or nine like `94105-1804`.
-    Zipcode, "a zipcode of five digits, or ZIP+4", Accepted::Pattern(r"^[0-9]{5}([- ][0-9]{4})?$"), zip_or_zip_4
+    Zipcode, "a zipcode of five digits, or ZIP+4", Accepted::Pattern(r"^[0-9]{5}([- ][0-9]{4})?$"), zip_or_zip_4,
+    mend: leniency::digits::<5>
 }
 
 impl Zipcode {
@@ -114,7 +117,7 @@ text_format! {
     /// A social security number that can have been issued, stored as `AAA-GG-SSSS`.
     Ssn, "a social security number `AAA-GG-SSSS` that can have been issued",
     Accepted::Pattern(r"^(?!000|666|9|([0-9])\1{2}-?\1{2}-?\1{4}|123-?45-?6789|219-?09-?9999|078-?05-?1120)[0-9]{3}(-(?!00)[0-9]{2}-|(?!00)[0-9]{2})(?!0000)[0-9]{4}$"),
-    issued
+    issued, mend: leniency::digits::<9>
 }
 
 /// Numbers from advertisements and sample cards, which people copy into forms.
@@ -136,7 +139,8 @@ fn issued(text: &str) -> Option<String> {
 text_format! {
     /// An email address: a dot-atom, `@`, and a domain with at least one dot.
     Email, "an email address",
-    Accepted::Pattern(r"^(?=.{0,254}$)[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$"), mail_address
+    Accepted::Pattern(r"^(?=.{0,254}$)[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$"), mail_address,
+    mend: leniency::without_blanks
 }
 
 /// The protocols' limit for a whole address.

@@ -107,7 +107,7 @@ impl From<DateTime<Utc>> for Timestamp {
 from_scalar! {
     Timestamp, "an ISO 8601 date-time", None,
     describe: components => schema::reference::<Self>(components),
-    read: found => text(found, Self::parse),
+    read: found => text(found, crate::fault::FaultKind::Date, Self::parse),
     show: _ => None,
 }
 

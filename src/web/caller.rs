@@ -57,6 +57,8 @@ pub struct Caller {
     pub kind: TokenKind,
     /// Whether leads of this token are test leads.
     pub test: bool,
+    /// Whether its requests are read leniently where they do not say otherwise.
+    pub lenient: bool,
     /// How old an earlier lead may be for a new one to be its duplicate, in minutes; `None` for no check.
     pub duplicate_look_back_minutes: Option<u32>,
 }

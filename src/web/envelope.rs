@@ -18,6 +18,7 @@ use super::exchange::{HttpExchange, UNKNOWN_ROUTE};
 use super::gate::RequestAdmission;
 use super::handler::{Answer, Context, Handler};
 use super::percent;
+use super::preferences::handling;
 use super::prelude::*;
 use super::request::Request;
 use super::request_head::{BodyStream, RequestHead};
@@ -26,8 +27,13 @@ use super::router::{NotFound, Route, RouteMatch, without_last_slash};
 use super::surface::Surface;
 use offerd_base::ids;
 use offerd_base::telemetry::requests::RequestFuture;
+use offerd_model::Leniency;
 
 const UNKNOWN_KEYS: HeaderName = HeaderName::from_static("unknown-keys");
+
+const CHANGED_VALUES: HeaderName = HeaderName::from_static("changed-values");
+
+const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
 #[derive(Debug, Clone, Default)]
 struct QueuedFlag(Arc<AtomicBool>);
@@ -96,11 +102,25 @@ where
         Ok(reply) => fitted(reply.with_permits(permits), &head).await.into_response(),
         Err(failure) => failure.into_response(),
     };
-    let unknown_keys = head.unknown_keys.load(Ordering::Relaxed);
-    if unknown_keys > 0 {
-        response.headers_mut().insert(UNKNOWN_KEYS, HeaderValue::from(unknown_keys));
-    }
+    note(&head, response.headers_mut());
     exchange.finish(&surface, &policy, &admission, route, response)
+}
+
+/// Notes how the request was read.
+fn note(head: &RequestHead, answer: &mut HeaderMap) {
+    for (name, count) in [(UNKNOWN_KEYS, &head.unknown_keys), (CHANGED_VALUES, &head.changed_values)] {
+        let count = count.load(Ordering::Relaxed);
+        if count > 0 {
+            answer.insert(name, HeaderValue::from(count));
+        }
+    }
+    let applied = handling(&head.headers).map(|handling| match handling {
+        Leniency::Strict => "handling=strict",
+        Leniency::Usual | Leniency::Lenient => "handling=lenient",
+    });
+    if let Some(applied) = applied {
+        answer.insert(PREFERENCE_APPLIED, HeaderValue::from_static(applied));
+    }
 }
 
 async fn fitted(reply: Reply, head: &RequestHead) -> Reply {
@@ -152,7 +172,10 @@ async fn dispatch<A: Authenticate>(
     };
     let company = who.as_ref().and_then(Principal::company);
     let permit = is_queueing.during(surface.gate.permit(&route.method, company)).await?;
-    let request = Request::new(Arc::clone(head), body, query, company, surface.gate.bodies.clone(), permit);
+    let is_lenient = matches!(&who, Some(Principal::Company(caller)) if caller.lenient);
+    let usual = if is_lenient { Leniency::Lenient } else { Leniency::Usual };
+    let read_for = (company, handling(headers).unwrap_or(usual));
+    let request = Request::new(Arc::clone(head), body, query, read_for, surface.gate.bodies.clone(), permit);
     let context = Context { app: Arc::clone(&surface.app), request, params, principal: who, edition };
     let reply = (route.handler)(context).await?;
     let differs = route.editions == Editions::All && route.scope != Scope::None;
@@ -162,7 +185,11 @@ async fn dispatch<A: Authenticate>(
 /// The address of a page that was opened with a slash at its end, relative to that: it has relative links.
 fn page_of<H>(route: &Route<H>, uri: &Uri) -> Option<HeaderValue> {
     let path = without_last_slash(uri.path());
-    if path == uri.path() || route.scope != Scope::None || route.method != Method::GET {
+    if path == uri.path()
+        || route.path.ends_with('/')
+        || route.scope != Scope::None
+        || route.method != Method::GET
+    {
         return None;
     }
     let last = path.rsplit('/').next()?;

@@ -18,6 +18,7 @@ use super::list;
 use super::prelude::*;
 use super::request_head::{BodyDrainDeadline, BodyStream, RequestHead};
 use offerd_base::load_shedder::Permit;
+use offerd_model::Leniency;
 
 /// The headers in which browsers, old and new, announce a prefetch.
 const PURPOSES: [HeaderName; 4] = [
@@ -31,6 +32,8 @@ const PURPOSES: [HeaderName; 4] = [
 pub struct Request {
     /// The decoded query parameters, in order.
     pub query: Vec<(String, String)>,
+    /// How far it is read as meant.
+    pub leniency: Leniency,
     /// The permit for new work, held until it is taken and released, or the request is answered.
     pub permit: Permit,
     head: Arc<RequestHead>,
@@ -46,11 +49,11 @@ impl Request {
         head: Arc<RequestHead>,
         body: BodyStream,
         query: Vec<(String, String)>,
-        company: Option<Uuid>,
+        (company, leniency): (Option<Uuid>, Leniency),
         bodies: Bodies,
         permit: Permit,
     ) -> Self {
-        Self { query, permit, head, body: Some(body), put_back: None, company, bodies, room: None }
+        Self { query, leniency, permit, head, body: Some(body), put_back: None, company, bodies, room: None }
     }
 
     /// The key that a client is limited by: its address or, for IPv6, its /64 network.
@@ -118,6 +121,11 @@ impl Request {
     /// Adds to the count of unknown keys and values that the answer reports.
     pub fn note_unknown(&self, count: usize) {
         self.head.unknown_keys.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// Adds to the count of values that were read as meant, which the answer reports.
+    pub fn note_changed(&self, count: usize) {
+        self.head.changed_values.fetch_add(count, Ordering::Relaxed);
     }
 
     /// Puts back a body that was read, for the next reader.

@@ -23,6 +23,8 @@ pub struct RequestHead {
     pub peer: Option<Peer>,
     /// The number of unknown keys and values in the body, once it has been read.
     pub(super) unknown_keys: AtomicUsize,
+    /// The number of values that were read as meant, once they have been read.
+    pub(super) changed_values: AtomicUsize,
     /// A limit on the wait for the body while the daemon drains; absent where no body is coming.
     pub(super) last_call: Option<BodyDrainDeadline>,
 }
@@ -53,6 +55,7 @@ impl RequestHead {
             headers: mem::take(request.headers_mut()),
             peer: request.extensions().get::<Peer>().copied(),
             unknown_keys: AtomicUsize::new(0),
+            changed_values: AtomicUsize::new(0),
             last_call: request.extensions().get::<BodyDrainDeadline>().cloned(),
         }
     }

@@ -142,11 +142,20 @@ impl<H> Router<H> {
     /// The resource of a path, still percent-encoded. A literal beats a parameter; `/leads/` is `/leads`.
     /// An image is also found by the literals at both ends of its template, whatever the path has in between.
     pub fn find(&self, path: &str) -> RouteMatch<'_, H> {
-        let path = without_last_slash(path).strip_prefix('/').ok_or(NotFound::Unknown)?;
-        let segments: Vec<_> = path.split('/').map(|it| percent::decode(it).unwrap_or(it.into())).collect();
-        for resource in &self.resources {
-            if let Some(params) = resource.capture(&segments) {
-                return Ok((resource, params));
+        let has_last_slash = without_last_slash(path) != path;
+        let path = path.strip_prefix('/').ok_or(NotFound::Unknown)?;
+        let mut segments: Vec<_> =
+            path.split('/').map(|it| percent::decode(it).unwrap_or(it.into())).collect();
+        let captured = |path: &[Cow<'_, str>]| {
+            self.resources.iter().find_map(|resource| Some((resource, resource.capture(path)?)))
+        };
+        if let Some(found) = captured(&segments) {
+            return Ok(found);
+        }
+        if has_last_slash {
+            segments.pop();
+            if let Some(found) = captured(&segments) {
+                return Ok(found);
             }
         }
         let mut images = self.resources.iter().filter(|resource| resource.is_image());

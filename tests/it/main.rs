@@ -47,6 +47,7 @@ mod kit;
 mod later_answers;
 mod lead_info;
 mod leads;
+mod leniency;
 mod limits;
 mod loan_reports;
 mod locked_store;

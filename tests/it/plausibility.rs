@@ -90,8 +90,14 @@ async fn what_cannot_be_true_is_refused_with_what_is_possible() {
         for (answer, status) in
             [(daemon.submit(lead.to_string()).await, 422), (submit_v1(&daemon, &lead).await, 400)]
         {
+            let mut told = answer.json();
+            let details = told[0].as_object_mut().unwrap().remove("details").unwrap();
+            assert!(
+                ["range", "format"].contains(&details["fault"].as_str().unwrap()),
+                "{attribute}: {details}"
+            );
             let wanted = json!([{"attribute": attribute, "type": "malformed", "message": message}]);
-            assert_eq!((answer.status, answer.json()), (status, wanted), "{attribute}: {value}");
+            assert_eq!((answer.status, told), (status, wanted), "{attribute}: {value}");
         }
     }
 }

@@ -81,7 +81,8 @@ async fn what_does_not_fit_is_named_with_what_was_found() {
     let told = look_up(&daemon, "trims?year=20x1").await.json();
     let message = "Query parameter year must be an integer from -2147483648 to 2147483647";
     let wanted = json!([{
-        "attribute": "year", "type": "malformed", "message": message, "details": {"specified": "20x1"},
+        "attribute": "year", "type": "malformed", "message": message,
+        "details": {"fault": "kind", "specified": "20x1"},
     }]);
     assert_eq!(told, wanted);
 }

@@ -32,6 +32,8 @@ table! {
         base_url: Option<String> = url,
         /// Vendor segments of the v1 `Accept` type; none for any.
         vendor: Vec<String> = vendor => reloadable,
+        /// Names of companies whose requests are read leniently.
+        lenient_companies: Vec<String> = names,
         /// CORS origins that may call.
         cors_origins: Vec<String> = origins_or_any(CORS_ORIGINS) => reloadable,
         /// Open connections per listener.
@@ -630,6 +632,14 @@ fn vendor(names: OneOrMany) -> CheckedValue<Vec<String>> {
         return Ok(vendor);
     }
     Err(vec!["must be names of letters, digits, `-` and `_`".to_owned()])
+}
+
+fn names(names: OneOrMany) -> CheckedValue<Vec<String>> {
+    let names = Vec::from(names);
+    if names.iter().any(|name| name.trim().is_empty()) {
+        return Err(vec!["must be names of companies".to_owned()]);
+    }
+    Ok(names)
 }
 
 fn any_path(text: String) -> CheckedValue<PathBuf> {

@@ -46,6 +46,7 @@ fn lists_are_given_by_the_environment_with_commas() {
     let keys = [
         "ALERTS__OFF",
         "API__VENDOR",
+        "API__LENIENT_COMPANIES",
         "API__CORS_ORIGINS",
         "LIMITS__EXEMPT",
         "LIMITS__TRUSTED_PROXIES",
@@ -54,7 +55,7 @@ fn lists_are_given_by_the_environment_with_commas() {
         "REPORTS__TAGS",
     ];
     assert_eq!(lists, keys.len(), "each list of the defaults is among the keys");
-    let settings = |values: [&str; 8]| {
+    let settings = |values: [&str; 9]| {
         let name = |key: &str| format!("OFFERD__{key}");
         let variables = keys.iter().zip(values).map(|(key, value)| (name(key), value.to_owned()));
         Settings::from_layers(None, variables).unwrap()
@@ -64,6 +65,7 @@ fn lists_are_given_by_the_environment_with_commas() {
     let two = settings([
         "OfferdSeatsCut, OfferdStoreSlow",
         "acme, shop",
+        "Acme Loans, Shop",
         origins,
         "10.0.0.0/8,::1/128",
         "192.0.2.0/24 ,",
@@ -73,12 +75,13 @@ fn lists_are_given_by_the_environment_with_commas() {
     ]);
     assert_eq!(two.alerts.off.len(), 2);
     assert_eq!(two.api.vendor, ["acme", "shop"]);
+    assert_eq!(two.api.lenient_companies, ["Acme Loans", "Shop"]);
     assert_eq!(two.api.cors_origins, ["https://a.example", "https://b.example"]);
     assert_eq!((two.limits.exempt.len(), two.limits.trusted_proxies.len()), (2, 1));
     assert_eq!((two.reports.zones.len(), &two.reports.tags[..]), (2, &["a".to_owned(), "b".to_owned()][..]));
     assert_eq!(two.offer_pages.frame_ancestors, two.api.cors_origins);
 
-    let none = settings(["", "", "", "", "", "", "UTC", ""]);
+    let none = settings(["", "", "", "", "", "", "", "UTC", ""]);
     assert!(none.api.vendor.is_empty() && none.api.cors_origins.is_empty());
     assert!(none.limits.exempt.is_empty() && none.limits.trusted_proxies.is_empty());
     assert!(none.offer_pages.frame_ancestors.is_empty());

@@ -138,7 +138,7 @@ fn since(query: &mut Query<'_>, horizon: Horizon) -> Option<ArrivalTime> {
 }
 
 fn event_types<F: Feed>(query: &mut Query<'_>) -> Option<EventTypes> {
-    let some = F::HAS_EVENT_TYPES.then(|| query.optional("eventType", query::choices::<EventType>)).flatten();
+    let some = F::HAS_EVENT_TYPES.then(|| query.choices::<EventType>("eventType")).flatten();
     some.map(EventTypes::from_iter)
 }
 

@@ -5,10 +5,13 @@ use std::sync::LazyLock;
 use super::api_version;
 use super::prefer::is_strict;
 use crate::prelude::*;
-use offerd_model::{KnownKeys, UnknownKey, UnreadableBody};
+use offerd_model::{KnownKeys, Leniency, UnknownKey, UnreadableBody};
 
 /// The known keys of a model type, computed on first use.
 pub type LazyKnownKeys = LazyLock<KnownKeys>;
+
+/// A noun, and the number of its values that were read as meant.
+pub type ReadAsMeant<T> = Result<(T, usize), UnreadableBody>;
 
 /// Reads the body of a request, up to the configured size.
 pub async fn body(context: &mut Context<ApiState>) -> Result<Bytes, Failure> {
@@ -20,22 +23,25 @@ pub async fn body(context: &mut Context<ApiState>) -> Result<Bytes, Failure> {
 pub async fn noun<T>(
     context: &mut Context<ApiState>,
     known: &KnownKeys,
-    as_noun: fn(&[u8]) -> Result<T, UnreadableBody>,
+    as_noun: fn(&[u8], Leniency) -> ReadAsMeant<T>,
 ) -> Result<T, Failure> {
     let body = body(context).await?;
-    read(&context.request, known, &body, as_noun)
+    read(&context.request, known, &body, |body| as_noun(body, context.request.leniency))
 }
 
-/// Parses a body: 400 if it is not a JSON object, 422 with every fault.
+/// Parses a body, and counts what was read as meant: 400 if it is not a JSON object, 422 with every fault.
 pub fn read<T>(
     request: &Request,
     known: &KnownKeys,
     body: &[u8],
-    as_noun: impl FnOnce(&[u8]) -> Result<T, UnreadableBody>,
+    as_noun: impl FnOnce(&[u8]) -> ReadAsMeant<T>,
 ) -> Result<T, Failure> {
     let unknown = unknown_keys(request, known, body);
     match as_noun(body) {
-        Ok(noun) if unknown.is_empty() => Ok(noun),
+        Ok((noun, changed)) if unknown.is_empty() => {
+            request.note_changed(changed);
+            Ok(noun)
+        }
         Ok(_) => Err(Failure::invalid(unknown)),
         Err(UnreadableBody::Faults(faults)) => Err(Failure::invalid([faults, unknown].concat())),
         Err(not_json) => Err(unreadable(not_json)),

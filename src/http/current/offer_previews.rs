@@ -6,8 +6,9 @@ use super::submission::knows_newer_values;
 use crate::prelude::*;
 use offerd_engine::matching::preview::{self, Preview};
 use offerd_model::{
-    CardPurpose, Lead, LeadCreditCardInformation, LeadCreditInformation, LeadLoanInformation,
-    LeadPersonalInformation, LeadSavingsInformation, LoanPurpose, ProductType, ProvidedCreditRating, Zipcode,
+    AttributeFault, CardPurpose, FaultKind, Lead, LeadCreditCardInformation, LeadCreditInformation,
+    LeadLoanInformation, LeadPersonalInformation, LeadSavingsInformation, LoanPurpose, ProductType,
+    ProvidedCreditRating, Zipcode,
 };
 use offerd_web::query::{self, Query};
 
@@ -16,7 +17,7 @@ pub async fn loans(context: Context<ApiState>) -> Answer {
     let lead = query::read(&context.request, |query| {
         let loan = LeadLoanInformation {
             loan_amount: query.optional("loanAmount", query::integer(0..=i32::MAX.into())),
-            purpose: query.optional("loanPurpose", query::choice::<LoanPurpose>),
+            purpose: query.choice::<LoanPurpose>("loanPurpose"),
         };
         Some(Lead { loan_information: Some(loan), ..person(query) })
     })?;
@@ -27,7 +28,7 @@ pub async fn loans(context: Context<ApiState>) -> Answer {
 pub async fn cards(context: Context<ApiState>) -> Answer {
     let lead = query::read(&context.request, |query| {
         let card = LeadCreditCardInformation {
-            card_purposes: query.optional("cardPurposes", query::choices::<CardPurpose>),
+            card_purposes: query.choices::<CardPurpose>("cardPurposes"),
             ..LeadCreditCardInformation::default()
         };
         Some(Lead { credit_card_information: Some(card), ..person(query) })
@@ -47,9 +48,10 @@ pub async fn savings(context: Context<ApiState>) -> Answer {
 }
 
 fn person(query: &mut Query) -> Lead {
-    let rating = query.optional("providedCreditRating", query::choice::<ProvidedCreditRating>);
-    let zipcode = query.optional("zipCode", |text| {
-        Zipcode::parse(text).ok_or_else(|| "a zipcode of five digits, or ZIP+4".to_owned())
+    let rating = query.choice::<ProvidedCreditRating>("providedCreditRating");
+    let zipcode = query.trimmed("zipCode", |text| {
+        let wanted = || AttributeFault::wanted(FaultKind::Format, "a zipcode of five digits, or ZIP+4");
+        Zipcode::parse(text).ok_or_else(wanted)
     });
     Lead {
         credit_information: Some(LeadCreditInformation {

@@ -10,7 +10,7 @@ static KNOWN: LazyKnownKeys = LazyKnownKeys::new(KnownKeys::of::<PartnerReportFi
 
 /// Records a report: 201, or 200 if it was already recorded.
 pub async fn report(mut context: Context<ApiState>) -> Answer {
-    let report = bodies::noun(&mut context, &KNOWN, PartnerReport::read).await?;
+    let report = bodies::noun(&mut context, &KNOWN, |body, _| Ok((PartnerReport::read(body)?, 0))).await?;
     accept_report(context, &report).await
 }
 

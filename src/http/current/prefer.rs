@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use crate::prelude::*;
-use offerd_web::list;
-
-const PREFER: HeaderName = HeaderName::from_static("prefer");
+use offerd_model::Leniency;
+use offerd_web::{handling, preferences};
 
 /// Longest wait that a client may request; a rate table is complete long before.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -16,13 +15,9 @@ pub fn preferred_wait(headers: &HeaderMap) -> Option<Duration> {
     Some(Duration::from_secs(preferences(headers).find_map(wait)?).min(LONGEST_WAIT))
 }
 
-fn preferences(headers: &HeaderMap) -> impl Iterator<Item = &str> {
-    list::items(headers, &PREFER).flat_map(|one| one.split(';')).map(str::trim)
-}
-
 /// Whether a request prefers strict handling, which refuses unknown input (RFC 7240, `handling`).
 pub(super) fn is_strict(headers: &HeaderMap) -> bool {
-    preferences(headers).any(|one| one.replace('"', "").eq_ignore_ascii_case("handling=strict"))
+    handling(headers) == Some(Leniency::Strict)
 }
 
 #[cfg(test)]
@@ -31,7 +26,12 @@ mod tests {
 
     #[test]
     fn a_preferred_wait_is_read_and_capped() {
-        let wait = |value| preferred_wait(&HeaderMap::from_iter([(PREFER, HeaderValue::from_static(value))]));
+        let wait = |value| {
+            preferred_wait(&HeaderMap::from_iter([(
+                HeaderName::from_static("prefer"),
+                HeaderValue::from_static(value),
+            )]))
+        };
         assert_eq!(wait("wait=5"), Some(Duration::from_secs(5)));
         assert_eq!(wait("respond-async, wait=10"), Some(Duration::from_secs(10)));
         assert_eq!(wait("wait=100000"), Some(LONGEST_WAIT));

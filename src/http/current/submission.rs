@@ -86,9 +86,10 @@ pub(super) async fn read_lead_or_nothing(context: &mut Context<ApiState>) -> Res
 fn lead_of(context: &Context<ApiState>, body: &[u8]) -> Result<Lead, Failure> {
     let is_test = context.caller()?.test;
     bodies::read(&context.request, &KNOWN, body, |body| {
-        let lead = Lead::read_on(Utc::now().date_naive(), body)?;
+        let leniency = context.request.leniency;
+        let (lead, changed) = Lead::read_leniently(Utc::now().date_naive(), leniency, body)?;
         let faults = if is_test { trigger_faults(context, &lead) } else { Vec::new() };
-        if faults.is_empty() { Ok(lead) } else { Err(UnreadableBody::Faults(faults)) }
+        if faults.is_empty() { Ok((lead, changed)) } else { Err(UnreadableBody::Faults(faults)) }
     })
 }
 

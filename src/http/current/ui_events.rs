@@ -238,7 +238,7 @@ async fn read<T>(
     as_noun: fn(&[u8]) -> Result<T, UnreadableBody>,
 ) -> Result<T, Failure> {
     let body = bodies::body(context).await?;
-    let read = bodies::read(&context.request, known, &body, as_noun);
+    let read = bodies::read(&context.request, known, &body, |body| Ok((as_noun(body)?, 0)));
     read.map_err(|failure| failure.with_status(StatusCode::BAD_REQUEST))
 }
 

@@ -159,8 +159,15 @@ impl<'c> OperationDraft<'c> {
         self.header(
             "Prefer",
             "`handling=strict` rejects unknown keys of the body and suggests known ones; it also rejects an \
-                invalid `API-Version` and, for a test lead, unknown values of the client tag `sandbox`.",
+                invalid `API-Version`, whatever is otherwise read as meant and, for a test lead, unknown values of the \
+                client tag `sandbox`. `handling=lenient` reads values of enumerations in any case and with blanks, and \
+                numbers as zipcodes, phones and social security numbers.",
         )
+    }
+
+    /// Adds the header by which a query is read leniently.
+    pub fn lenient(self) -> Self {
+        self.header("Prefer", "`handling=lenient` reads values of enumerations in any case and with blanks.")
     }
 
     /// Adds the header by which a repeated call takes effect once, for this time.
@@ -264,6 +271,9 @@ impl<'c> OperationDraft<'c> {
     pub fn operation(self, row: &ApiRoute, servers: Option<Server>) -> Operation {
         let draft = self.with_path_parameters(row.path).with_usual_refusals(row);
         let takes_body = draft.body.is_some();
+        let prefers = draft.parameters.iter().any(|it| {
+            it.name == "Prefer" && it.description.as_ref().is_some_and(|about| about.contains("handling"))
+        });
         let is_repeatable = draft.parameters.iter().any(|parameter| parameter.name == IDEMPOTENCY_KEY);
         let (scheme, token) = asked(row.scope);
         let edition = match row.editions {
@@ -283,6 +293,10 @@ impl<'c> OperationDraft<'c> {
             add_header(&mut answer, "Request-Id");
             if takes_body && (200..300).contains(&status) {
                 add_header(&mut answer, "Unknown-Keys");
+            }
+            if prefers && (200..300).contains(&status) {
+                add_header(&mut answer, "Changed-Values");
+                add_header(&mut answer, "Preference-Applied");
             }
             if is_repeatable && (200..300).contains(&status) {
                 add_header(&mut answer, "Idempotent-Replayed");
@@ -370,6 +384,12 @@ const HEADERS: &[HeaderRow] = &[
         "`true` where the call repeats an earlier one with the same `Idempotency-Key`.",
         || one_of(&["true"]),
     ),
+    ("Changed-Values", "The number of values that were not as specified and read as meant, if any.", || {
+        integer(1, i32::MAX)
+    }),
+    ("Preference-Applied", "The handling that `Prefer` asks for.", || {
+        one_of(&["handling=strict", "handling=lenient"])
+    }),
     ("Accept-Encoding", "The accepted codings of a body: none.", text),
     ("WWW-Authenticate", "The scheme of the token: `Bearer`.", text),
     ("Allow", "The methods of the path.", text),

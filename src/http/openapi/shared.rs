@@ -76,6 +76,7 @@ pub fn preview(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     draft
         .query_of::<ProvidedCreditRating>("providedCreditRating", rating)
         .query_of::<Zipcode>("zipCode", "Where the person lives.")
+        .lenient()
         .newer_values()
         .faults("zipCode", Malformed, message, "A parameter is invalid.")
 }

@@ -7,9 +7,9 @@ use offerd_model::{CardPurpose, LoanPurpose};
 
 /// Previews loans.
 pub async fn loans(mut context: Context<ApiState>) -> Answer {
-    let parameters = &mut context.request.query;
-    let faults = values::replace_faulty_parameter(parameters, "loanPurpose", false, &values::loan_purposes());
-    for (_, purpose) in parameters.iter_mut().filter(|(name, _)| name == "loanPurpose") {
+    let request = &mut context.request;
+    let faults = values::replace_faulty_parameter(request, "loanPurpose", false, &values::loan_purposes());
+    for (_, purpose) in request.query.iter_mut().filter(|(name, _)| name == "loanPurpose") {
         if purpose == LoanPurpose::V1_AUTO {
             LoanPurpose::AutoPurchase.as_str().clone_into(purpose);
         }
@@ -20,7 +20,7 @@ pub async fn loans(mut context: Context<ApiState>) -> Answer {
 /// Previews credit cards.
 pub async fn cards(mut context: Context<ApiState>) -> Answer {
     let known = values::wire(CardPurpose::V1);
-    let faults = values::replace_faulty_parameter(&mut context.request.query, "cardPurposes", true, &known);
+    let faults = values::replace_faulty_parameter(&mut context.request, "cardPurposes", true, &known);
     reply(current::offer_previews::cards(context).await, faults, cards::reword_offer)
 }
 

@@ -22,7 +22,9 @@ pub async fn show(context: Context<ApiState>) -> Answer {
 
 async fn understood(mut context: Context<ApiState>) -> Result<Context<ApiState>, Failure> {
     let body = current::bodies::body(&mut context).await?;
-    context.request.put_back(submission::translate(&body)?);
+    let (translated, changed) = submission::translate(&body, context.request.leniency)?;
+    context.request.note_changed(changed);
+    context.request.put_back(translated);
     Ok(context)
 }
 

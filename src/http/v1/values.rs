@@ -5,9 +5,10 @@ use serde_json::Value;
 use super::submission::{CARD, CARD_BENEFITS};
 use super::{Object, object};
 use offerd_model::{
-    ApiError, CardPurpose, EducationLevel, EmploymentStatus, Enumeration, ErrorType, LoanPurpose,
-    ProductType, one_of,
+    ApiError, AttributeFault, CardPurpose, EducationLevel, EmploymentStatus, Enumeration, Leniency,
+    LoanPurpose, ProductType, meant,
 };
+use offerd_web::Request;
 
 /// Maximum faults in an answer, whatever the length of a hostile array.
 pub const MAX_FAULTS: usize = 500;
@@ -25,9 +26,10 @@ const RESTRICTED: [Restricted; 6] = [
     ("educationInformation", "educationLevel", false, || wire(EducationLevel::V1)),
 ];
 
-/// Reports every value that v1 lacks, and replaces it by a valid one.
-pub fn replace_faulty(lead: &mut Object) -> Vec<ApiError> {
-    let mut faults = Vec::new();
+/// Reports every value that v1 lacks, and replaces it by a valid one; or by the one that was meant, if the
+/// request is lenient.
+pub fn replace_faulty(lead: &mut Object, leniency: Leniency) -> (Vec<ApiError>, usize) {
+    let mut faults = Faults { leniency, faults: Vec::new(), changed: 0 };
     for restricted in &RESTRICTED {
         let section = match restricted.0 {
             "" => Some(&mut *lead),
@@ -37,28 +39,48 @@ pub fn replace_faulty(lead: &mut Object) -> Vec<ApiError> {
             check(*restricted, value, &mut faults);
         }
     }
-    faults
+    (faults.faults, faults.changed)
+}
+
+struct Faults {
+    leniency: Leniency,
+    faults: Vec<ApiError>,
+    changed: usize,
 }
 
 /// Like [`replace_faulty`], for a parameter, whose values are separated by commas if `many`.
 pub fn replace_faulty_parameter(
-    parameters: &mut [(String, String)],
+    request: &mut Request,
     name: &str,
     many: bool,
-    known: &[&str],
+    known: &[&'static str],
 ) -> Vec<ApiError> {
-    let Some((_, value)) = parameters.iter_mut().find(|(other, _)| other == name) else { return Vec::new() };
-    let is_known = |one: &str| known.contains(&one);
-    let all_known = if many { value.split(',').all(is_known) } else { is_known(value) };
-    if all_known {
+    let leniency = request.leniency;
+    let Some((_, value)) = request.query.iter_mut().find(|(other, _)| other == name) else {
         return Vec::new();
-    }
+    };
+    let ones: Vec<&str> = if many { value.split(',').collect() } else { vec![value] };
+    let Some(other) = ones.iter().find(|one| !known.contains(&as_meant(known, one, leniency))) else {
+        let read: Vec<&str> = ones.iter().map(|one| as_meant(known, one, leniency)).collect();
+        let changed = read.iter().zip(&ones).filter(|(read, one)| read != one).count();
+        *value = read.join(",");
+        request.note_changed(changed);
+        return Vec::new();
+    };
+    let fault = AttributeFault::none_of(known, meant(known, other));
+    let message = format!("Query parameter {name} {fault}");
     known[0].clone_into(value);
-    let message = format!("Query parameter {name} must be {}", one_of(known));
-    vec![ApiError::at(name, ErrorType::Malformed, message)]
+    vec![ApiError { message: Some(message), ..fault.at(name) }]
 }
 
-fn check((section, name, many, known): Restricted, value: &mut Value, faults: &mut Vec<ApiError>) {
+fn as_meant<'t>(known: &[&'static str], text: &'t str, leniency: Leniency) -> &'t str {
+    match leniency {
+        Leniency::Lenient => meant(known, text).unwrap_or(text),
+        Leniency::Usual | Leniency::Strict => text,
+    }
+}
+
+fn check((section, name, many, known): Restricted, value: &mut Value, faults: &mut Faults) {
     let known = known();
     let path = if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
     match value {
@@ -75,13 +97,22 @@ fn check((section, name, many, known): Restricted, value: &mut Value, faults: &m
     }
 }
 
-fn check_one(value: &mut Value, known: &[&str], path: impl FnOnce() -> String, faults: &mut Vec<ApiError>) {
-    if value.as_str().is_some_and(|text| known.contains(&text)) {
+fn check_one(value: &mut Value, known: &[&'static str], path: impl FnOnce() -> String, found: &mut Faults) {
+    let text = value.as_str().unwrap_or_default();
+    if known.contains(&text) {
+        return;
+    }
+    let meant = meant(known, text);
+    if let Some(meant) = meant
+        && found.leniency == Leniency::Lenient
+    {
+        *value = Value::from(meant);
+        found.changed += 1;
         return;
     }
     *value = Value::from(known[0]);
-    if faults.len() < MAX_FAULTS {
-        faults.push(ApiError::at(path(), ErrorType::Malformed, format!("must be {}", one_of(known))));
+    if found.faults.len() < MAX_FAULTS {
+        found.faults.push(AttributeFault::none_of(known, meant).at(path()));
     }
 }
 
@@ -109,7 +140,7 @@ mod tests {
             "educationInformation": {"educationLevel": ["doctorate"]},
         });
         let mut lead = lead.as_object().unwrap().clone();
-        let faults = replace_faulty(&mut lead);
+        let (faults, _) = replace_faulty(&mut lead, Leniency::Usual);
         let paths: Vec<_> = faults.iter().filter_map(|fault| fault.attribute.as_deref()).collect();
         let expected = [
             "productTypes[1]",
@@ -122,23 +153,35 @@ mod tests {
             "educationInformation.educationLevel",
         ];
         assert_eq!(paths, expected);
-        assert_eq!(replace_faulty(&mut lead), []);
+        assert_eq!(replace_faulty(&mut lead, Leniency::Usual), (Vec::new(), 0));
+    }
+
+    #[test]
+    fn for_a_lenient_request_the_value_that_was_meant_is_put_there() {
+        let lead =
+            json!({"productTypes": ["Loan"], "creditCardInformation": {"cardBenefits": ["Improve Credit"]}});
+        let mut lead = lead.as_object().unwrap().clone();
+        assert_eq!(replace_faulty(&mut lead, Leniency::Lenient), (Vec::new(), 2));
+        let read =
+            json!({"productTypes": ["loan"], "creditCardInformation": {"cardBenefits": ["improve_credit"]}});
+        assert_eq!(Value::Object(lead), read);
     }
 
     #[test]
     fn every_value_of_v1_passes_and_what_is_not_given_too() {
+        let none = || Faults { leniency: Leniency::Usual, faults: Vec::new(), changed: 0 };
         for restricted in &RESTRICTED {
             for known in (restricted.3)() {
                 let value = if restricted.2 { json!([known]) } else { json!(known) };
                 let mut kept = value.clone();
-                let mut faults = Vec::new();
+                let mut faults = none();
                 check(*restricted, &mut kept, &mut faults);
-                assert_eq!((faults, kept), (Vec::new(), value));
+                assert_eq!((faults.faults, kept), (Vec::new(), value));
             }
             for absent in [json!(null), json!(" ")] {
-                let mut faults = Vec::new();
+                let mut faults = none();
                 check(*restricted, &mut absent.clone(), &mut faults);
-                assert_eq!(faults, []);
+                assert_eq!(faults.faults, []);
             }
         }
     }
@@ -146,6 +189,7 @@ mod tests {
     #[test]
     fn faults_are_bounded() {
         let lead = json!({"productTypes": vec!["yacht"; 2 * MAX_FAULTS]});
-        assert_eq!(replace_faulty(&mut lead.as_object().unwrap().clone()).len(), MAX_FAULTS);
+        let (faults, _) = replace_faulty(&mut lead.as_object().unwrap().clone(), Leniency::Usual);
+        assert_eq!(faults.len(), MAX_FAULTS);
     }
 }

@@ -14,13 +14,13 @@ section! {
     /// The person who looks for offers.
     LeadPersonalInformation at lead.personal_information = "personalInformation" {
         /// Given name.
-        first_name: String = "firstName" as personal,
+        first_name: String = "firstName" within NAME as personal,
         /// Family name.
-        last_name: String = "lastName" as personal,
+        last_name: String = "lastName" within NAME as personal,
         /// Alternative given name.
-        alias_first_name: String = "aliasFirstName" as personal,
+        alias_first_name: String = "aliasFirstName" within NAME as personal,
         /// Alternative family name.
-        alias_last_name: String = "aliasLastName" as personal,
+        alias_last_name: String = "aliasLastName" within NAME as personal,
         /// Email address.
         email: Email = "email" as personal,
         /// City of residence.
@@ -66,9 +66,9 @@ section! {
     /// A personal reference: someone who knows the person.
     PersonalReferenceInformation at lead.personal_reference_information = "personalReferenceInformation" {
         /// Given name.
-        first_name: String = "firstName" as personal,
+        first_name: String = "firstName" within NAME as personal,
         /// Family name.
-        last_name: String = "lastName" as personal,
+        last_name: String = "lastName" within NAME as personal,
         /// Primary phone number.
         primary_phone: Phone = "primaryPhone" as personal,
         /// The relation to the person.
@@ -204,9 +204,9 @@ section! {
     /// A co-applicant, who is liable for the loan too.
     LeadCoApplicantInformation at lead.co_applicant_information = "coApplicantInformation" {
         /// Given name.
-        first_name: String = "firstName" as personal,
+        first_name: String = "firstName" within NAME as personal,
         /// Family name.
-        last_name: String = "lastName" as personal,
+        last_name: String = "lastName" within NAME as personal,
         /// Street and house number.
         street_address1: String = "streetAddress1" as personal,
         /// The second address line.

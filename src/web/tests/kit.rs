@@ -62,6 +62,7 @@ impl Authenticate for App {
             company_name: "Acme".into(),
             kind,
             test: true,
+            lenient: false,
             duplicate_look_back_minutes: None,
         };
         Ok(Some(Principal::Company(caller)))

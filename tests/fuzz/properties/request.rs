@@ -84,6 +84,7 @@ impl Authenticate for App {
                 TokenKind::Publishable
             },
             test: true,
+            lenient: false,
             duplicate_look_back_minutes: None,
         };
         Ok(token.as_str().starts_with("11111111-").then_some(Principal::Company(known)))

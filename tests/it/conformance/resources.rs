@@ -63,7 +63,7 @@ async fn every_field_has_its_type() {
             Some("uuid") => {
                 vec!["17", "0193a7b21c7e7d5a9c112f6c5a0e4b77", "{0193a7b2-1c7e-7d5a-9c11-2f6c5a0e4b77}"]
             }
-            Some("date") => vec!["2026-02-30", "2026-1-1", "1/1/2026", "2026-01-01T00:00:00Z", "today"],
+            Some("date") => vec!["2026-02-30", "2026-1-1", "1/1/2026", "2026-01-01T12:00:00Z", "today"],
             Some("email") => vec!["nobody", "a@b", "a b@example.com", "@example.com", "a@@example.com"],
             Some("ipv4") => vec!["300.1.1.1", "1.2.3", "::g", "localhost"],
             _ => vec![],

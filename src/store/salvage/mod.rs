@@ -1,6 +1,7 @@
 //! Salvage: makes a good store of what is left of a damaged one, and of what a backup has of the rest.
 //!
-//! 1. Every intact entry of the record files and the journal goes into a new store, built beside its place.
+//! 1. Every sound record of the record files and the journal goes into a new store, built beside its place.
+//!    In damaged files also the index finds records, as it does for who reads the damaged store.
 //! 2. The backup is restored into a temporary store. Unreadable records of leads are taken from there
 //!    (`rescue.rs`).
 //! 3. Records without a lead come back only where that cannot undo a removal at someone's cost: suppression
@@ -57,7 +58,7 @@ use super::staging::{LeftOver, StagingDirectory, StagingError};
 use crate::{
     BASE, Commit, DamageKind, FileDamage, MasterKey, PhaseProgress, ProgressCallback, ReadError, ReadResult,
     RecordChange, Seal, SealingError, StoreError, StoreOptions, TREES, Tree, TreeRow, VolumeNumber, codec,
-    directory_of, disk, io_error, owner, unless_broken,
+    owner, unless_broken,
 };
 
 /// Identities hashed anew in one group.
@@ -85,6 +86,8 @@ pub struct Salvaged {
     pub lost: BTreeMap<Tree, u64>,
     /// The keys of these.
     counted: BTreeSet<Vec<u8>>,
+    /// Keys that the indexes of damaged volumes name, and whose records are unreadable.
+    named: Vec<Vec<u8>>,
     /// Trees with lost records that the backup has and that were not taken from it.
     pub untaken: BTreeSet<Tree>,
     /// The users and pauses among these, by name.
@@ -181,7 +184,7 @@ pub fn salvage(
     if salvaged.keys_of_backup && is_sealed_otherwise(&new) {
         return Err(SalvageError::OtherStore);
     }
-    let mut begun = BegunSalvage { new, damaged: salvaged.damaged_volumes(), salvaged };
+    let mut begun = BegunSalvage { new, damaged: damaged_volumes(&salvaged.damages), salvaged };
     let mut lists = SalvagedLists::of(&begun)?;
     if let Some(restored) = &restored {
         tell(PhaseProgress::begins("reading the backup's records", None));
@@ -192,7 +195,7 @@ pub fn salvage(
     drop(restored);
     tell(PhaseProgress::begins("reading every record", None));
     begun.leave_out_what_is_broken()?;
-    begun.count_what_the_indexes_name(&source, &place.path().join("indexes"))?;
+    begun.count_what_the_indexes_name()?;
     begun.find_what_is_missing()?;
     begun.restore_index_of_persons()?;
     lists.mark(&mut begun)?;
@@ -300,25 +303,17 @@ impl BegunSalvage {
         Ok(())
     }
 
-    /// Counts the records that the indexes of damaged volumes name and the new store lacks. A check of the
-    /// damaged store counts the same, as broken.
-    fn count_what_the_indexes_name(
-        &mut self,
-        source: &SalvageSource,
-        beside: &Path,
-    ) -> Result<(), StoreError> {
-        for number in self.damaged.clone() {
-            let Some(index) = source.index(number, &directory_of(beside, number))? else { continue };
-            for met in index.range(Bound::Unbounded) {
-                let (tree_key, _) = met?;
-                if let Some((tree, key)) = Tree::split(&tree_key)
-                    && self.new.records.raw(&tree_key)?.is_none()
-                {
-                    self.salvaged.note_lost(tree, key);
-                }
+    /// Counts the unreadable records that the indexes of damaged volumes name and the new store lacks. A check
+    /// of the damaged store counts the same, as broken.
+    fn count_what_the_indexes_name(&mut self) -> Result<(), StoreError> {
+        for tree_key in std::mem::take(&mut self.salvaged.named) {
+            if let Some((tree, key)) = Tree::split(&tree_key)
+                && self.new.records.raw(&tree_key)?.is_none()
+            {
+                self.salvaged.note_lost(tree, key);
             }
         }
-        disk::remove_directory(beside).map_err(|source| io_error(beside, source))
+        Ok(())
     }
 
     /// Appends a record of the salvage to the audit log if any of it may be lost. It names the gaps.
@@ -435,16 +430,16 @@ fn anchor(records: &StoredRecords) -> Result<Option<AuditHead>, StoreError> {
     Ok(kept.and_then(|kept| codec::decode_json(&kept).ok()))
 }
 
-impl Salvaged {
-    fn damaged_volumes(&self) -> BTreeSet<VolumeNumber> {
-        // If the list of the files is lost, missing records of the base go unnoticed.
-        let place = |damage: &FileDamage| match damage.what {
-            DamageKind::Unlisted => Some(BASE),
-            _ => damage.volume,
-        };
-        self.damages.iter().filter(|damage| damage.costs_records()).filter_map(place).collect()
-    }
+fn damaged_volumes(damages: &[FileDamage]) -> BTreeSet<VolumeNumber> {
+    // If the list of the files is lost, missing records of the base go unnoticed.
+    let place = |damage: &FileDamage| match damage.what {
+        DamageKind::Unlisted => Some(BASE),
+        _ => damage.volume,
+    };
+    damages.iter().filter(|damage| damage.costs_records()).filter_map(place).collect()
+}
 
+impl Salvaged {
     /// Whether nothing is lost, or suspected to be.
     pub fn is_all(&self) -> bool {
         // A heading is rewritten.

@@ -9,7 +9,8 @@ use super::*;
 use crate::disk::SyncFault;
 use crate::manifest::{Manifest, ManifestLookup, VolumeRow};
 use crate::record_file;
-use crate::record_file::FileRow;
+use crate::record_file::{FileEntry, FileRow, RecordFile};
+use crate::salvage::{Salvaged, salvage};
 use crate::volume_number::{BASE, directory_of};
 
 /// The extent of the damage: one in so many bytes of manifests, lists and headings is flipped, and so many
@@ -39,7 +40,7 @@ fn files_that_were_being_made_when_nothing_was_stored_are_no_damage() {
     fn heading(store: &Path) {
         let directory = directory_of(store, BASE);
         fs::create_dir_all(&directory).unwrap();
-        record_file::RecordFile::create(&directory, BASE, 1).unwrap();
+        RecordFile::create(&directory, BASE, 1).unwrap();
     }
     fn manifest(store: &Path) {
         heading(store);
@@ -94,10 +95,12 @@ fn used(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1)
 }
 
+/// The store's own records are tested through their effects.
+const OWN: [Tree; 2] = [Tree::LeadKeys, Tree::Meta];
+
 fn contents(store: &Store) -> Contents {
     let mut found = Contents::new();
-    // The store's own records are tested through their effects.
-    let trees = TREES.iter().filter(|row| !matches!(row.tree, Tree::LeadKeys | Tree::Meta));
+    let trees = TREES.iter().filter(|row| !OWN.contains(&row.tree));
     for row in trees {
         for record in store.scan(row.tree, []) {
             let (key, payload) = record.unwrap();
@@ -116,6 +119,8 @@ impl Killed {
             submit(&store, &hourly, nth);
             // Overwritten again and again: an outdated value is distinguishable from the last one.
             store.commit_now(Commit::new().put(Tree::Pauses, "often", nth.to_be_bytes())).unwrap();
+            store.commit_now(Commit::new().put(Tree::Users, "removed", "user")).unwrap();
+            store.commit_now(Commit::new().remove(Tree::Users, "removed")).unwrap();
             hourly.pass(HOUR_MS / 3);
         }
         let contents = contents(&store);
@@ -220,6 +225,81 @@ fn a_flipped_byte_costs_no_more_than_its_record_and_is_told() {
         let first = rng.usize(..one_of);
         for place in (first..all).step_by(one_of).chain(seeded) {
             killed.flip(file, place, rng.u8(..8));
+        }
+    }
+}
+
+/// The entries of the record files of a store, with their files.
+fn entries(store: &Path) -> Vec<(PathBuf, Vec<FileEntry>)> {
+    let numbers = [BASE].into_iter().chain(crate::volume_number::volumes_in(store).unwrap());
+    let of_volume = |number| {
+        let (directory, row) = (directory_of(store, number), FileRow { number: 1, bytes: 0 });
+        let file = RecordFile::open_to_read(&directory, number, &row).unwrap();
+        let entries = file.walk(0).map(|met| match met.unwrap() {
+            WalkItem::Entry(entry) => entry,
+            WalkItem::Damage { .. } => panic!("volume {number} is damaged"),
+        });
+        (record_file::path_of(&directory, 1), entries.collect())
+    };
+    numbers.map(of_volume).collect()
+}
+
+/// What a salvage of a store keeps, read from the store that it makes.
+fn kept_of(directory: &Directory) -> (Salvaged, Contents) {
+    let mut options = StoreOptions::new(directory.path());
+    options.master_key_file = Some(directory.path().with_file_name("store.key"));
+    let into = directory.path().with_file_name("salvaged");
+    let salvaged = salvage(&options, &into, None, "ada", &mut |_| {}).unwrap();
+    options.path = into;
+    let kept = contents(&Store::open_inline_with(&options).unwrap());
+    (salvaged, kept)
+}
+
+/// The index of a stopped store finds values whose heads are damaged, and knows what was removed.
+#[test]
+fn what_a_damaged_store_serves_is_what_a_check_calls_sound_and_what_a_salvage_keeps() {
+    let killed = Killed::new();
+    killed.with(Path::new("none"), None);
+    // Also opens each volume, and so leaves an index of each.
+    assert!(Store::open_inline_with(&killed.hourly.options).unwrap().check().unwrap().is_sound());
+    let stopped = killed.directory;
+    let mut rng = Rng::with_seed(16);
+    for (file, entries) in entries(stopped.path()).into_iter().filter(|(_, entries)| !entries.is_empty()) {
+        let removing: Vec<_> = entries.iter().filter(|entry| entry.value.is_none()).take(1).collect();
+        let seeded = (0..extent().places).map(|_| &entries[rng.usize(..entries.len())]).collect::<Vec<_>>();
+        for FileEntry { locator, .. } in removing.into_iter().chain(seeded) {
+            let in_the_head = locator.at + rng.u64(..14);
+            for place in [in_the_head, locator.at + rng.u64(..u64::from(locator.length))] {
+                let what = format!("byte {place} of {} flipped", file.display());
+                let damaged = copied(&stopped);
+                let path = damaged.path().join(file.strip_prefix(stopped.path()).unwrap());
+                let mut bytes = fs::read(&path).unwrap();
+                bytes[place as usize] ^= 1 << rng.u8(..8);
+                fs::write(&path, bytes).unwrap();
+
+                let (salvaged, kept) = kept_of(&damaged);
+                let store = inline(&damaged);
+                let (served, report) = (contents(&store), store.check().unwrap());
+                for (tree, count) in report.counts.iter().filter(|(tree, _)| !OWN.contains(tree)) {
+                    let served = served.keys().filter(|(of, _)| *of == tree.name()).count() as u64;
+                    assert_eq!(served, *count, "{what}: {}", tree.name());
+                }
+                let is_broken = |(tree, key): &(&str, Vec<u8>)| {
+                    let key = const_hex::encode(key);
+                    report.broken.iter().any(|record| record.tree.name() == *tree && record.key == key)
+                };
+                let of_the_salvage = [Tree::Audit.name(), Tree::Suppressions.name()];
+                for (key, payload) in &served {
+                    assert_eq!(kept.get(key), Some(payload), "{what}: {key:?} is served");
+                }
+                for key in kept.keys().filter(|(tree, _)| !of_the_salvage.contains(tree)) {
+                    // Of a broken record, an older state is kept.
+                    assert!(served.contains_key(key) || is_broken(key), "{what}: {key:?} is not served");
+                }
+                let lost: u64 = salvaged.lost.values().sum();
+                assert!(lost <= report.broken.len() as u64, "{what}: {salvaged:?} {report:?}");
+                assert_eq!(salvaged.leads_lost.len() as u64, report.leads_broken, "{what}");
+            }
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Files of a store that are not as they were written: a byte flipped, an end cut off, a file gone.
 //!
 //! Whatever it is, `offerd store check` finds it and names where it is, or the store is whole without it; no command panics,
-//! and a daemon starts with what is left or says why it does not.
+//! and a daemon starts with what is left or says why it does not. Of a stopped store, whose indexes find what a walk of its
+//! files does not, a salvage keeps what the check calls sound and the daemon serves.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,6 +32,15 @@ const SAMPLE: usize = 40;
 
 /// Bytes at the beginning of each file that are flipped one by one.
 const HEADING: usize = 64;
+
+/// Bytes before the key of an entry of a record file, in which its lengths are; they begin with its mark.
+const HEAD: usize = 14;
+
+/// Where the mark of a record file is in its heading.
+const MARK: std::ops::Range<usize> = 16..20;
+
+/// Trees of which a salvage writes or removes records of its own.
+const OF_A_SALVAGE: [&str; 3] = ["audit", "followers", "suppressions"];
 
 /// What runs until a store has so many volumes.
 const VOLUMES: usize = 3;
@@ -69,6 +79,8 @@ async fn every_flipped_byte_is_found_and_named() {
 struct Damage {
     file: PathBuf,
     kind: Kind,
+    /// Of the stopped store, not of the killed one.
+    is_of_stopped: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -81,6 +93,8 @@ enum Kind {
 /// A store that is whole but for its sudden end.
 struct Whole {
     state: State,
+    /// After a command that has opened and closed it.
+    stopped: State,
     acknowledged: Acknowledged,
     /// What a check says of it.
     leads: usize,
@@ -105,6 +119,9 @@ async fn campaign(places: usize, most: usize, start_every: usize, seed: u64) {
     let mut damages = damages(&whole.state, places, &mut rng);
     rng.shuffle(&mut damages);
     damages.truncate(most);
+    let mut heads = heads_flipped(&whole.stopped, places, &mut rng);
+    rng.shuffle(&mut heads);
+    damages.extend(heads.into_iter().take(most / 4));
     println!("{} damages of {} files, {} leads", damages.len(), whole.state.files.len(), whole.leads);
     let looked_at = Arc::new(Semaphore::new(at_once()));
     let mut looking = JoinSet::new();
@@ -162,7 +179,8 @@ async fn whole(subject: &Subject, rng: &mut Rng) -> Whole {
     let output = check(subject);
     let told = told(&output);
     assert!(output.status.success(), "a killed store is whole: {told}");
-    Whole { state, acknowledged: load.acknowledged(), leads: leads(&told).expect("a check counts leads") }
+    let (stopped, leads) = (State::of(subject.store()), leads(&told).expect("a check counts leads"));
+    Whole { state, stopped, acknowledged: load.acknowledged(), leads }
 }
 
 /// What is done to the files of a store, one at a time.
@@ -177,7 +195,24 @@ fn damages(state: &State, places: usize, rng: &mut Rng) -> Vec<Damage> {
             let flipped = flipped(bytes.len(), written.max(1), places, rng);
             kinds.extend(flipped.into_iter().map(|at| Kind::Flipped { at, bit: rng.u8(..8) }));
         }
-        damages.extend(kinds.into_iter().map(|kind| Damage { file: file.clone(), kind }));
+        let damage = |kind| Damage { file: file.clone(), kind, is_of_stopped: false };
+        damages.extend(kinds.into_iter().map(damage));
+    }
+    damages
+}
+
+/// Bytes of the heads of entries, flipped one at a time: `places` in each record file.
+fn heads_flipped(stopped: &State, places: usize, rng: &mut Rng) -> Vec<Damage> {
+    let is_of_records =
+        |(file, _): &(&PathBuf, &Vec<u8>)| file.extension().is_some_and(|end| end == "records");
+    let mut damages = Vec::new();
+    for (file, bytes) in stopped.files.iter().filter(is_of_records) {
+        let entries = memchr::memmem::find_iter(bytes, &bytes[MARK]).skip(1).collect::<Vec<_>>();
+        for _ in 0..if entries.is_empty() { 0 } else { places } {
+            let at = entries[rng.usize(..entries.len())] + rng.usize(..HEAD);
+            let kind = Kind::Flipped { at, bit: rng.u8(..8) };
+            damages.push(Damage { file: file.clone(), kind, is_of_stopped: true });
+        }
     }
     damages
 }
@@ -194,7 +229,8 @@ fn flipped(length: usize, written: usize, places: usize, rng: &mut Rng) -> Vec<u
 }
 
 impl Damage {
-    fn done_to(&self, mut state: State) -> State {
+    fn done_to(&self, whole: &Whole) -> State {
+        let mut state = if self.is_of_stopped { &whole.stopped } else { &whole.state }.clone();
         let bytes = state.files.get_mut(&self.file).expect("a file of the store");
         match self.kind {
             Kind::Flipped { at, bit } => bytes[at] ^= 1 << bit,
@@ -225,10 +261,11 @@ impl Damage {
         let is_journal = |file: &Path| file.parent().is_some_and(|parent| parent.ends_with("journal"));
         let is_segment = |file: &Path| is_journal(file) && file.extension().is_some();
         let newest = whole.files.keys().filter(|file| is_segment(file)).max();
-        let end = whole.files[&self.file].iter().rposition(|byte| *byte != 0).unwrap_or_default();
-        newest == Some(&self.file)
+        let end = |file| whole.files[file].iter().rposition(|byte| *byte != 0).unwrap_or_default();
+        !self.is_of_stopped
+            && newest == Some(&self.file)
             && match self.kind {
-                Kind::Flipped { at, .. } => at + LAST_WRITE > end,
+                Kind::Flipped { at, .. } => at + LAST_WRITE > end(&self.file),
                 Kind::CutOff { .. } => true,
                 Kind::Gone => false,
             }
@@ -237,24 +274,40 @@ impl Damage {
 
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {:?}", self.file.display(), self.kind)
+        let of = if self.is_of_stopped { "stopped" } else { "killed" };
+        write!(f, "{of}, {} {:?}", self.file.display(), self.kind)
     }
 }
 
 impl Found {
     async fn of(damage: Damage, subject: &Subject, place: &Path, whole: &Whole, shim: Option<&Shim>) -> Self {
-        let state = damage.done_to(whole.state.clone());
-        let (checked, started) = (place.join("checked"), place.join("started"));
+        let state = damage.done_to(whole);
+        let [checked, started, salvaged] = ["checked", "started", "salvaged"].map(|name| place.join(name));
         state.write(&checked);
         let on_copy = subject.elsewhere(&place.join("home"), &checked);
+        let kept = damage.is_of_stopped.then(|| counts(&salvage(&on_copy, &salvaged)));
         let output = tokio::task::spawn_blocking(move || check(&on_copy)).await.unwrap();
         let mut found = Self { is_found: !output.status.success(), damage, wrong: Vec::new() };
         let may_be_an_end = found.damage.may_be_an_end(&whole.state);
         found.checked(&output, whole, may_be_an_end);
+        if let Some(kept) = &kept {
+            let sound = counts(&told(&output));
+            found.must(*kept == sound, "a salvage keeps something else", &format!("{kept:?}, not {sound:?}"));
+        }
         if let Some(shim) = shim {
             state.write(&started);
             let subject = subject.elsewhere(&place.join("home"), &started);
-            found.started(subject, whole, may_be_an_end, shim.clone()).await;
+            let missing = found.started(&subject, whole, may_be_an_end, shim).await;
+            if kept.is_some() {
+                let salvaged = subject.elsewhere(&place.join("home"), &salvaged);
+                let lost = found.started(&salvaged, whole, may_be_an_end, shim).await;
+                let same = missing == lost;
+                found.must(
+                    same,
+                    "a salvaged store serves something else",
+                    &format!("{lost:?}, not {missing:?}"),
+                );
+            }
         }
         std::fs::remove_dir_all(place).unwrap();
         found
@@ -276,8 +329,16 @@ impl Found {
     }
 
     /// A daemon starts with what is left, or says why it does not.
-    async fn started(&mut self, subject: Subject, whole: &Whole, may_be_an_end: bool, shim: Shim) {
+    /// Returns what is missing then.
+    async fn started(
+        &mut self,
+        subject: &Subject,
+        whole: &Whole,
+        may_be_an_end: bool,
+        shim: &Shim,
+    ) -> Option<String> {
         let begun = Instant::now();
+        let (subject, shim) = (subject.clone(), shim.clone());
         let is_enough = move || begun.elapsed() > READY_WITHIN;
         let start = move || subject.start_until(is_enough, |command| shim.ahead(command, AHEAD));
         match tokio::task::spawn_blocking(start).await.unwrap() {
@@ -298,8 +359,10 @@ impl Found {
                 let is_kept = missing.is_nothing() || (is_known && missing.refused.is_none());
                 self.must(is_kept, "a started daemon lacks what was acknowledged", &format!("{missing:?}"));
                 self.must(!daemon.log().contains("panic"), "a daemon panics", &daemon.log());
+                return Some(format!("{missing:?}"));
             }
         }
+        None
     }
 
     fn must(&mut self, hold: bool, wrong: &'static str, said: &str) {
@@ -316,6 +379,22 @@ fn check(subject: &Subject) -> Output {
     command.current_dir(check.get_current_dir().expect("a subject has a home"));
     command.envs(check.get_envs().filter_map(|(name, value)| Some((name, value?))));
     command.output().expect("the binary runs")
+}
+
+/// What is told of a salvage of a store into another directory.
+fn salvage(subject: &Subject, into: &Path) -> String {
+    told(&subject.run(&["store", "salvage", "--into", into.to_str().expect("a name in UTF-8")]))
+}
+
+/// The records that a check or a salvage has counted, by tree.
+fn counts(told: &str) -> BTreeMap<String, u64> {
+    let rows = told.lines().map(str::trim).skip_while(|line| !line.starts_with("tree ")).skip(1);
+    let rows = rows.take_while(|line| line.starts_with(|first: char| first.is_ascii_lowercase()));
+    let count = |row: &str| {
+        let mut cells = row.split_whitespace();
+        Some((cells.next()?.to_owned(), cells.next()?.parse().ok()?))
+    };
+    rows.filter_map(count).filter(|(tree, count)| *count > 0 && !OF_A_SALVAGE.contains(&&**tree)).collect()
 }
 
 /// Both outputs.

@@ -62,6 +62,7 @@ chapters_can_be_followed! {
     the_runbook_can_be_followed: "metrics",
     the_upgrade_can_be_followed: "upgrade",
     the_chapter_on_growing_can_be_followed: "growing",
+    the_chapter_on_sizing_can_be_followed: "sizing",
     the_chapter_on_settings_can_be_followed: "settings",
     the_chapter_on_partner_files_can_be_followed: "partner-file",
 }

@@ -12,7 +12,7 @@ use metrics::{counter, gauge};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{JoinError, JoinHandle};
 
-use super::persons::{PersonOrder, PersonRequest, about, carried_out, opt_out_by_all_keys};
+use super::persons::{PersonOrder, PersonRequest, about, begun, carried_out, opt_out_by_all_keys};
 use super::prelude::*;
 use offerd_base::ids;
 use offerd_base::telemetry::metrics::{ERASURE_LEADS_LEFT, LEADS_ERASED};
@@ -184,7 +184,7 @@ async fn erase_round(
             progress.done += more;
             let _ = told.send(progress);
         };
-        Ok(runtime.block_on(erasure::erase_all(engine, &leads, &mut tell))?)
+        runtime.block_on(erasure::erase_all(engine, &leads, &mut tell))
     });
     let erased = erased.await?;
     let gone: Vec<Uuid> = erased.iter().map(|lead| lead.lead_uuid).collect();
@@ -231,7 +231,7 @@ pub fn unfinished(store: &Store) -> Result<Vec<String>, ReadError> {
 /// The failure of a round, with what was erased before it.
 fn cut_short(failure: Failure, receipt: Uuid, ErasureProgress { done, of }: ErasureProgress) -> Failure {
     if done == 0 {
-        return failure;
+        return begun(failure);
     }
     unavailable(format!(
         "{}; {done} of {of} leads are erased under receipt {receipt}, and the audit lists them: repeat the \

@@ -6,13 +6,13 @@
 
 use tokio::runtime::Handle;
 
+use super::persons::{begun, failed};
 use super::prelude::*;
 use super::reports;
 use offerd_engine::records::reading::{self, LeadState};
 use offerd_insight::hindsight::explanation::explanation;
+use offerd_insight::persons::request::PersonRequestError;
 use offerd_insight::persons::{dossier, erasure};
-
-const UNAVAILABLE: &str = "the store cannot be read or written; see the log";
 
 pub(super) async fn erase(context: Context) -> Result<Reply> {
     let lead = context.params.uuid("uuid")?;
@@ -22,7 +22,8 @@ pub(super) async fn erase(context: Context) -> Result<Reply> {
         known(&app, lead)?;
         reports::settle(&app).await;
         app.note(&by, note!("lead.erase").about(lead)).await?;
-        let erasure = found(&app, lead, move |engine| runtime.block_on(erasure::erase(engine, lead))).await?;
+        let erasure = found(&app, lead, move |engine| runtime.block_on(erasure::erase(engine, lead)));
+        let erasure = erasure.await.map_err(begun)?;
         app.note_if_can(&by, note!("lead.erased").about(lead)).await;
         audit_by!(&by.who, "lead.erase", %lead, "personal data of a lead erased");
         Ok(erasure)
@@ -53,15 +54,16 @@ fn known(app: &AdminState, lead: Uuid) -> Result<()> {
     match reading::lead_state(&app.store, lead) {
         Ok(LeadState::Whole(_) | LeadState::Damaged) => Ok(()),
         Ok(LeadState::Nothing) => Err(Failure::unknown_uuid("Lead", lead)),
-        Err(RecordUnavailable) => Err(unavailable(UNAVAILABLE)),
+        Err(unread) => Err(failed(app, unread.into())),
     }
 }
 
-async fn found<T: Send + 'static>(
+async fn found<T: Send + 'static, E: Into<PersonRequestError> + Send + 'static>(
     app: &Arc<AdminState>,
     lead: Uuid,
-    look: impl FnOnce(&MatchingEngine) -> Result<Option<T>, RecordUnavailable> + Send + 'static,
+    look: impl FnOnce(&MatchingEngine) -> Result<Option<T>, E> + Send + 'static,
 ) -> Result<T> {
     let looked = app.reading("the data of a lead could not be read", |app| look(&app.engine)).await?;
-    looked.map_err(|_| unavailable(UNAVAILABLE))?.ok_or_else(|| Failure::unknown_uuid("Lead", lead))
+    let looked = looked.map_err(|failure| failed(app, failure.into()))?;
+    looked.ok_or_else(|| Failure::unknown_uuid("Lead", lead))
 }

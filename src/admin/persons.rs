@@ -213,10 +213,25 @@ pub(super) async fn carried_out<T: Send + 'static>(
 ) -> Result<T> {
     let runtime = Handle::current();
     let done = app.reading(UNREAD, move |app| work(&app.engine, runtime)).await?;
-    done.map_err(|failure| unavailable(cause(failure, app.store.health())))
+    done.map_err(|failure| failed(app, failure))
 }
 
-/// Why a request failed, with what ails the store.
+/// 503: why a request failed, with what ails the store.
+pub(super) fn failed(app: &AdminState, failure: PersonRequestError) -> Failure {
+    unavailable(cause(failure, app.store.health()))
+}
+
+/// The failure of an erasure that was begun.
+pub(super) fn begun(failure: Failure) -> Failure {
+    match failure.status {
+        StatusCode::SERVICE_UNAVAILABLE => {
+            let words = failure.words();
+            unavailable(format!("the erasure may be partly done and has to be repeated: {words}"))
+        }
+        _ => failure,
+    }
+}
+
 fn cause(failure: PersonRequestError, health: StoreHealth) -> String {
     let is_full = match &health {
         StoreHealth::Short(_) => true,
@@ -224,9 +239,7 @@ fn cause(failure: PersonRequestError, health: StoreHealth) -> String {
         StoreHealth::Sound | StoreHealth::Stalled(_) => false,
     };
     match failure {
-        PersonRequestError::Unavailable if is_full => {
-            "the disk of `store.path` is full; free space there, and try again".to_owned()
-        }
+        PersonRequestError::Unavailable if is_full => PersonRequestError::DiskFull.to_string(),
         failure => failure.to_string(),
     }
 }
@@ -238,15 +251,20 @@ mod tests {
     #[test]
     fn a_full_disk_is_named_with_what_to_do() {
         let full = "the disk of `store.path` is full; free space there, and try again";
-        let unavailable = "the store cannot be read or written; see the log";
+        let unread = "the store cannot be read or written; see the log";
         for (health, wanted) in [
             (StoreHealth::Short("less is free".to_owned()), full),
             (StoreHealth::Failed(format!("No space left {DISK_FULL}")), full),
-            (StoreHealth::Failed("Input/output error (os error 5)".to_owned()), unavailable),
-            (StoreHealth::Sound, unavailable),
+            (StoreHealth::Failed("Input/output error (os error 5)".to_owned()), unread),
+            (StoreHealth::Sound, unread),
         ] {
             assert_eq!(cause(PersonRequestError::Unavailable, health), wanted);
         }
+        assert_eq!(cause(PersonRequestError::DiskFull, StoreHealth::Sound), full);
+        let wanted = format!("the erasure may be partly done and has to be repeated: {full}");
+        assert_eq!(begun(unavailable(full)).words(), wanted);
+        let unknown = Failure::unknown_uuid("Lead", Uuid::nil());
+        assert_eq!(begun(unknown.clone()).words(), unknown.words());
         let indexing = PersonRequestError::Indexing;
         assert_eq!(cause(indexing, StoreHealth::Short(String::new())), indexing.to_string());
     }

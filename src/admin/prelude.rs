@@ -17,6 +17,5 @@ pub(super) use super::command::{
     seen_through, store_unread, unavailable, unread, unwritten,
 };
 pub(super) use offerd_engine::matching::MatchingEngine;
-pub(super) use offerd_engine::records::RecordUnavailable;
 pub(super) use offerd_store::Store;
 pub(super) use offerd_web::{Failure, Reply};

@@ -32,6 +32,13 @@ impl Disk {
         while file.write_all(&[1; 4096]).is_ok() {}
     }
 
+    /// Fills it but for so many bytes.
+    fn fill_but_for(&self, bytes: u64) {
+        self.fill();
+        let filling = fs::File::options().write(true).open(self.0.join("filling")).unwrap();
+        filling.set_len(filling.metadata().unwrap().len() - bytes).unwrap();
+    }
+
     /// Undoes that.
     fn empty(&self) {
         fs::remove_file(self.0.join("filling")).unwrap();
@@ -152,6 +159,27 @@ async fn a_stopped_store_on_a_full_disk_is_backed_up_elsewhere() {
     let output = take("damaged.backup");
     assert_eq!(output.status.code(), Some(1), "{}", told(&output));
     assert!(told(&output).contains("is incomplete"), "{}", told(&output));
+}
+
+/// There is room for the record of the audit, and none for the new keys.
+#[tokio::test]
+async fn an_erasure_on_a_full_disk_says_so_and_that_it_has_to_be_repeated() {
+    let plan = Daemon::with_partners(prompt_partners(1)).in_files().setting("store.reserve_bytes", "0");
+    let Some(disk) = Disk::mounted(plan.store(), 64 * 1024) else { return };
+    let key = plan.directory().join("volume.key");
+    assert!(run(&plan, &["key", "create", key.to_str().unwrap()], None).status.success());
+    let daemon = plan.setting("store.master_key_file", key.to_str().unwrap()).start().await;
+    let made = daemon.submit(sample("everything")).await.json();
+    let erase = || daemon.command(&["lead", "erase", made["leadUuid"].as_str().unwrap()]);
+    disk.fill_but_for(32 * 1024);
+    let output = erase();
+    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    let wanted = "the erasure may be partly done and has to be repeated: the disk of `store.path` is full; free space \
+        there, and try again";
+    assert!(told(&output).contains(wanted), "{}", told(&output));
+    disk.empty();
+    let output = erase();
+    assert!(output.status.success(), "{}", told(&output));
 }
 
 /// Room is set aside for it, so an operator can read what is there before making room.

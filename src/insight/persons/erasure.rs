@@ -14,23 +14,25 @@ use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::request::PersonRequestError;
 use crate::prefills::prefills_of;
 use offerd_engine::matching::engine::MatchingEngine;
 use offerd_engine::matching::messages::Leave;
 use offerd_engine::records::contacts::contacts_of;
 use offerd_engine::records::identity::identity_of;
 use offerd_engine::records::reading::{self, LeadState};
-use offerd_engine::records::{Found, RecordUnavailable};
 use offerd_model::Timestamp;
 use offerd_store::contacts::LeadContacts;
 use offerd_store::entities::{Happening, LeadRecord, PayoutRecord};
 use offerd_store::identities::{LeadIdentity, RetiredIdentities};
-use offerd_store::{Commit, ReadError, Store, Tree};
+use offerd_store::{Commit, ReadResult, Store, Tree};
 
 /// How many slots of data keys are resealed at once, each in a commit of its own.
 const SLOTS_AT_ONCE: usize = 64;
 
 type RecordKey = (Tree, Vec<u8>);
+
+type Result<T> = std::result::Result<T, PersonRequestError>;
 
 /// Receives the number of leads erased with each step.
 pub type EraseProgress<'t> = &'t mut (dyn FnMut(usize) + Send);
@@ -106,8 +108,8 @@ type ByLead<T> = BTreeMap<Uuid, T>;
 /// Erases a lead; `None` when it does not exist or is already erased. See [`erase_all`].
 ///
 /// # Errors
-/// [`RecordUnavailable`] when the store cannot be read or written; the lead may or may not be erased then.
-pub async fn erase(engine: &MatchingEngine, lead: Uuid) -> Found<Option<Erasure>> {
+/// [`PersonRequestError`] when the store cannot be read or written; the lead may or may not be erased then.
+pub async fn erase(engine: &MatchingEngine, lead: Uuid) -> Result<Option<Erasure>> {
     Ok(erase_all(engine, &[lead], &mut |_| ()).await?.pop())
 }
 
@@ -119,12 +121,12 @@ pub async fn erase(engine: &MatchingEngine, lead: Uuid) -> Found<Option<Erasure>
 /// companies since the first of them, and the data keys of their slots.
 ///
 /// # Errors
-/// [`RecordUnavailable`] when the store cannot be read or written; each lead may or may not be erased then.
+/// [`PersonRequestError`] when the store cannot be read or written; each lead may or may not be erased then.
 pub async fn erase_all(
     engine: &MatchingEngine,
     leads: &[Uuid],
     told: EraseProgress<'_>,
-) -> Found<Vec<Erasure>> {
+) -> Result<Vec<Erasure>> {
     let store = &engine.records.store;
     let (mut gone, mut hashes) = (Vec::new(), Hashes::default());
     for lead in leads {
@@ -207,11 +209,11 @@ async fn end(engine: &MatchingEngine, leads: &BTreeSet<Uuid>) {
 ///
 /// # Errors
 /// The store cannot be read; live tables may belong to an erased lead then.
-pub async fn apply_erasures(engine: &Arc<MatchingEngine>) -> Result<(), String> {
+pub async fn apply_erasures(engine: &Arc<MatchingEngine>) -> std::result::Result<(), String> {
     // Reads that began earlier can no longer be kept, and later reads find nothing.
     engine.complete.forget_all();
     let looking = Arc::clone(engine);
-    let look = move || -> Result<BTreeSet<Uuid>, ReadError> {
+    let look = move || -> ReadResult<BTreeSet<Uuid>> {
         let erased = |lead| looking.records.store.is_erased(lead).map(|is| is.then_some(lead)).transpose();
         looking.actors.leads().into_iter().filter_map(erased).collect()
     };
@@ -237,7 +239,7 @@ impl Hashes {
     }
 
     /// Hashes of a lead whose record is unreadable: tries every company that owns an identity of this lead.
-    fn add_damaged(&mut self, store: &Store, lead: Uuid) -> Found<()> {
+    fn add_damaged(&mut self, store: &Store, lead: Uuid) -> Result<()> {
         let mut companies = BTreeSet::new();
         for owned in store.owners(Tree::Identities, &[], &[]) {
             let (owner, key) = owned.map_err(failed)?;
@@ -255,7 +257,7 @@ impl Hashes {
     }
 
     /// Begins to forget the hashes. With `only_likely`, checks only their most likely places, without a scan.
-    fn begin_forgetting(&self, store: &Store, only_likely: bool) -> Found<RetiredIdentities> {
+    fn begin_forgetting(&self, store: &Store, only_likely: bool) -> Result<RetiredIdentities> {
         let begun = store.begin_forgetting_identities(&self.identities, only_likely);
         let mut forgetting = begun.map_err(failed)?;
         forgetting.add(store.begin_forgetting_contacts(&self.contacts).map_err(failed)?);
@@ -264,7 +266,7 @@ impl Hashes {
 
     /// Finishes forgetting, after the leads are erased. Also forgets hashes that other processes added
     /// meanwhile.
-    async fn forget(&self, store: &Store, mut forgetting: RetiredIdentities) -> Found<()> {
+    async fn forget(&self, store: &Store, mut forgetting: RetiredIdentities) -> Result<()> {
         let leads = self.contacts.iter().map(|of| of.lead).collect();
         while !forgetting.is_nothing() {
             store.finish_forgetting(forgetting, &leads).await.map_err(failed)?;
@@ -274,9 +276,9 @@ impl Hashes {
     }
 }
 
-fn failed(failure: impl std::fmt::Display) -> RecordUnavailable {
+fn failed(failure: impl std::fmt::Display) -> PersonRequestError {
     tracing::error!(%failure, "could not erase leads");
-    RecordUnavailable
+    PersonRequestError::of(&failure)
 }
 
 /// Destroys the data keys of leads, slot by slot, and removes the records they seal. Drains `sealed`.
@@ -287,7 +289,7 @@ async fn destroy(
     (hashes, forgetting): &mut (&mut Hashes, &mut RetiredIdentities),
     at_ms: i64,
     told: EraseProgress<'_>,
-) -> Found<()> {
+) -> Result<()> {
     let of: ByLead<&ErasedLead> = gone.iter().map(|one| (one.lead, one)).collect();
     let mut prefills = prefills(store, gone);
     for slots in store.by_slot(of.keys().copied()).chunks(SLOTS_AT_ONCE) {
@@ -315,7 +317,7 @@ async fn destroy(
 }
 
 /// The hashes of leads that were merged into since they were read; these are not being forgotten yet.
-fn grown<'g>(store: &Store, gone: impl Iterator<Item = &'g ErasedLead>) -> Found<Hashes> {
+fn grown<'g>(store: &Store, gone: impl Iterator<Item = &'g ErasedLead>) -> Result<Hashes> {
     let mut grown = Hashes::default();
     for one in gone {
         match reading::lead_state(store, one.lead)? {
@@ -349,7 +351,7 @@ fn companies(gone: &[ErasedLead]) -> BTreeMap<Uuid, i64> {
 fn sealed(store: &Store, gone: &[ErasedLead]) -> ByLead<Vec<RecordKey>> {
     let mut sealed: ByLead<Vec<RecordKey>> = gone.iter().map(|one| (one.lead, Vec::new())).collect();
     let mut take = |tree: Tree, start: &[u8], prefix: &[u8]| {
-        for (owner, key) in store.owners(tree, start, prefix).filter_map(Result::ok) {
+        for (owner, key) in store.owners(tree, start, prefix).flatten() {
             if let Some(records) = sealed.get_mut(&owner) {
                 records.push((tree, key));
             }

@@ -17,6 +17,7 @@ use offerd_engine::matching::engine::MatchingEngine;
 use offerd_engine::records::reading::{self, LeadState};
 use offerd_engine::records::{RecordUnavailable, contacts};
 use offerd_model::{Lead, ProductType, SuppressionDigest, SuppressionKind, Timestamp};
+use offerd_store::DISK_FULL;
 use offerd_store::tokens::Tokens;
 
 /// Longest wait for the contact index to catch up.
@@ -115,6 +116,16 @@ pub enum PersonRequestError {
     /// The store cannot be read or written.
     #[error("the store cannot be read or written; see the log")]
     Unavailable,
+    /// Not everything could be written.
+    #[error("the disk of `store.path` is full; free space there, and try again")]
+    DiskFull,
+}
+
+impl PersonRequestError {
+    /// The failure of the store that stands in the way.
+    pub(super) fn of(failure: &impl std::fmt::Display) -> Self {
+        if failure.to_string().contains(DISK_FULL) { Self::DiskFull } else { Self::Unavailable }
+    }
 }
 
 impl From<RecordUnavailable> for PersonRequestError {
@@ -238,13 +249,13 @@ pub async fn leads(engine: &MatchingEngine, who: ContactDigest) -> Result<Vec<Uu
         Ok(false) => return Err(PersonRequestError::Indexing),
         Err(failure) => {
             tracing::error!(%failure, "could not add leads to the index of persons");
-            return Err(PersonRequestError::Unavailable);
+            return Err(PersonRequestError::of(&failure));
         }
     }
     let store = &engine.records.store;
     store.found_by(&contacts::contact(store, who.kind, &who.digest)).map_err(|failure| {
         tracing::error!(%failure, "could not read the index of persons");
-        PersonRequestError::Unavailable
+        PersonRequestError::of(&failure)
     })
 }
 

@@ -223,6 +223,9 @@ pub enum CommitError {
     /// refuses all further commits ([`StoreHealth`](super::StoreHealth)).
     #[error("the store could not write: {0}")]
     Failed(String),
+    /// A record that it depends on could not be read; nothing was written.
+    #[error("{0}")]
+    Unread(String),
     /// The disk did not take it in time. It may be written later.
     #[error("the store's disk did not finish the write in time")]
     Late,
@@ -233,7 +236,7 @@ pub enum CommitError {
 
 impl From<ReadError> for CommitError {
     fn from(error: ReadError) -> Self {
-        Self::Failed(error.to_string())
+        Self::Unread(error.to_string())
     }
 }
 

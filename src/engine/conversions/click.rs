@@ -184,7 +184,7 @@ fn counted_click(lead: &LeadRecord, place: Uuid, before: Option<u64>) -> Commit 
 }
 
 fn unreadable(what: &str) -> CommitError {
-    CommitError::Failed(format!("{what} cannot be read"))
+    CommitError::Unread(format!("{what} cannot be read"))
 }
 
 fn action_of(terms: &QuoteTerms) -> LeadActionType {

@@ -50,7 +50,7 @@ impl CallJournal {
         for _ in 0..CLAIMS {
             let call = writing::call(&self.head, self.seat, &record);
             let claim = alone(&self.records, (&self.head, self.seat), record.step, call).await;
-            let unreadable = |_| CommitError::Failed("the tables of the lead cannot be read".to_owned());
+            let unreadable = |_| CommitError::Unread("the tables of the lead cannot be read".to_owned());
             let Some(claim) = claim.map_err(unreadable)? else { return Ok(false) };
             match self.records.store.commit(claim).await {
                 // Another table is about to send it.

@@ -104,7 +104,7 @@ impl LateAnswerRecorder {
 
     async fn write(self, outcome: Outcome, progress: StoredAskProgress) -> Result<(), CommitError> {
         let Self { records, table, seat, is_event } = self;
-        let unreadable = |_| CommitError::Failed("cannot read the stored ask".to_owned());
+        let unreadable = |_| CommitError::Unread("cannot read the stored ask".to_owned());
         let Some(stored) = reading::table(&records, table).map_err(unreadable)? else { return Ok(()) };
         let lead = reading::lead(&records.store, stored.head().lead).map_err(unreadable)?;
         let Some(lead) = lead else { return Ok(()) };

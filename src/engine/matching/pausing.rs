@@ -79,5 +79,5 @@ pub fn probe(engine: &MatchingEngine, what: &Pausable) -> Vec<ProductType> {
 /// Applies the written pauses; a failure means that they are stored but not in force here.
 fn take_in(engine: &MatchingEngine, pauses: &Pauses) -> Result<(), CommitError> {
     let taken_in = engine.limiter.take_in_pauses(pauses);
-    taken_in.map_err(|failure: ReadError| CommitError::Failed(format!("cannot read the pauses: {failure}")))
+    taken_in.map_err(|failure: ReadError| CommitError::Unread(format!("cannot read the pauses: {failure}")))
 }

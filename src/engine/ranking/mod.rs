@@ -134,5 +134,5 @@ fn prior(rules: &RankingSettings) -> Prior {
 }
 
 fn unreadable(reason: impl Display) -> CommitError {
-    CommitError::Failed(format!("cannot read what was learnt from clicks: {reason}"))
+    CommitError::Unread(format!("cannot read what was learnt from clicks: {reason}"))
 }

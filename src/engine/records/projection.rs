@@ -187,7 +187,7 @@ pub async fn blocking<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'stati
 }
 
 fn unreadable(reason: impl Display) -> CommitError {
-    CommitError::Failed(format!("cannot read the feeds: {reason}"))
+    CommitError::Unread(format!("cannot read the feeds: {reason}"))
 }
 
 #[cfg(test)]

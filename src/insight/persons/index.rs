@@ -6,13 +6,12 @@
 
 use std::time::Instant;
 
+use offerd_engine::records::contacts;
 use offerd_engine::records::projection::{LOOK_AGAIN, Projection, STEP, blocking, step};
-use offerd_engine::records::reading::{self, LeadState};
-use offerd_engine::records::{Found, RecordUnavailable, contacts};
 use offerd_model::EventType;
 use offerd_store::contacts::PROJECTION;
-use offerd_store::entities::Happening;
-use offerd_store::{Commit, CommitError, Store};
+use offerd_store::entities::{Happening, LeadRecord};
+use offerd_store::{Commit, CommitError, ReadResult, Store, Tree, unless_broken};
 
 /// The contact index of a store.
 #[derive(Debug, Clone)]
@@ -51,17 +50,16 @@ impl ContactIndex {
     /// Indexes leads. A lead that cannot be read at the moment fails the step, so that it is retried.
     async fn store_contacts(&self, happenings: Vec<Happening>, moved: Commit) -> Result<(), CommitError> {
         let store = self.0.clone();
-        let found = move || -> Found<Vec<Commit>> {
+        let found = move || -> ReadResult<Vec<Commit>> {
             let mut found = Vec::new();
             for made in happenings.iter().filter(|one| one.event_type == EventType::LeadCreated) {
-                if let LeadState::Whole(record) = reading::lead_state(&store, made.lead)? {
-                    found.extend(contacts::found_by(&store, &record));
-                }
+                // Skips one that is erased or broken.
+                let record: Option<LeadRecord> = unless_broken(store.read_json(Tree::Leads, made.lead))?;
+                found.extend(record.iter().flat_map(|record| contacts::found_by(&store, record)));
             }
             Ok(found)
         };
-        let unread = |RecordUnavailable| CommitError::Failed("a lead cannot be read".to_owned());
-        let found = blocking(found).await?.map_err(unread)?;
+        let found = blocking(found).await??;
         // Skips leads that were erased meanwhile.
         self.0.commit_all(found, |failure| matches!(failure, CommitError::Erased)).await?;
         self.0.commit(moved).await
@@ -80,8 +78,7 @@ mod tests {
     use super::*;
     use offerd_engine::records::writing;
     use offerd_model::{CreditBands, Lead};
-    use offerd_store::entities::LeadRecord;
-    use offerd_store::{Clock, StoreOptions, Tree};
+    use offerd_store::{Clock, StoreOptions};
 
     #[tokio::test]
     async fn a_lead_that_cannot_be_read_for_the_moment_comes_into_the_index_when_it_can() {
@@ -108,7 +105,9 @@ mod tests {
         fs::rename(&file, &aside).unwrap();
         fs::create_dir(&file).unwrap();
         let taken = index.store_contacts(vec![made.clone()], moved()).await;
-        assert!(matches!(taken, Err(CommitError::Failed(_))), "{taken:?}");
+        let Err(CommitError::Unread(cause)) = taken else { panic!("{taken:?}") };
+        assert!(cause.starts_with("the store cannot be read: "), "{cause}");
+        assert!(cause.contains("00000001.records"), "it names what ails the store: {cause}");
         assert_eq!(index.0.get(Tree::Meta, "moved").unwrap(), None);
 
         fs::remove_dir(&file).unwrap();

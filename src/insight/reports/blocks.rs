@@ -106,5 +106,5 @@ pub fn read(store: &Store, key: &[u8], block: &[u8], tell: impl FnMut(Ids, &Meas
 
 /// Unreadable counts are an error, never empty: otherwise records would be counted twice.
 pub fn unreadable(reason: impl Display) -> CommitError {
-    CommitError::Failed(format!("cannot read the report counts: {reason}"))
+    CommitError::Unread(format!("cannot read the report counts: {reason}"))
 }

@@ -211,5 +211,5 @@ pub(super) fn tried_after(before: Option<&LastAttempts>, last: AttemptResult) ->
 }
 
 pub(super) fn unreadable(reason: impl std::fmt::Display) -> CommitError {
-    CommitError::Failed(format!("a record of a postback cannot be read: {reason}"))
+    CommitError::Unread(format!("a record of a postback cannot be read: {reason}"))
 }

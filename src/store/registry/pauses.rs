@@ -79,7 +79,7 @@ impl Pauses {
             Commit::new().absent(Tree::Pauses, &key).put(Tree::Pauses, &key, codec::encode_json(&pause));
         match commit(paused).await {
             Err(CommitError::Guard { found, .. }) => codec::decode_json(&found).map_err(|error| {
-                CommitError::Failed(format!("a pause of {} cannot be read: {error}", pause.partner))
+                CommitError::Unread(format!("a pause of {} cannot be read: {error}", pause.partner))
             }),
             written => written.map(|()| pause),
         }

@@ -141,7 +141,7 @@ impl<'a> FeedFold<'a> {
             let product = templates.seat(not_seated.seat).iter().map(|seat| seat.product_type).collect();
             self.count.add_table(when, &product, Measures::of(Measure::Suppressed, 1));
         }
-        if person.is_first(self.records, head.uuid) {
+        if person.is_first(self.records, &head) {
             let places: Vec<PartnerSeat> = seats.iter().map(|seat| PartnerSeat::of(seat)).collect();
             let when = CompanyTime { at: happening.lead_created_at, ..when };
             self.count.add_by_partner(when, &person, &places, Measures::of(Measure::Leads, 1));
@@ -190,7 +190,7 @@ impl<'a> FeedFold<'a> {
     fn without_offers(&mut self, company: Uuid, table: &Table) {
         let head = table.head();
         let person = self.person(head.lead);
-        let Some(record) = person.record.as_ref().filter(|_| person.is_first(self.records, head.uuid)) else {
+        let Some(record) = person.record.as_ref().filter(|_| person.is_first(self.records, head)) else {
             return;
         };
         let when = CompanyTime { company, test: head.test, at: record.created_at };

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
+use offerd_engine::rate_table::record::TableHead;
 use offerd_engine::records::{Records, reading};
 use offerd_model::{ProductSubType, ProductType};
 use offerd_partners::RecordedSeat;
@@ -64,11 +65,13 @@ impl CountedLead {
         drawn.map(|(rule, variant)| format!("{rule}/{variant}")).collect()
     }
 
-    /// Whether a table is the lead's first.
-    pub fn is_first(&self, records: &Records, table: Uuid) -> bool {
-        let Some(record) = &self.record else { return false };
-        let first = record.first_table.or_else(|| reading::listed_tables(&records.store, record.uuid).next());
-        first == Some(table)
+    /// Whether a table is the lead's first. Those after it are listed, also of an erased lead.
+    pub fn is_first(&self, records: &Records, table: &TableHead) -> bool {
+        let mut listed = reading::listed_tables(&records.store, table.lead);
+        match &self.record {
+            Some(record) => record.first_table.or_else(|| listed.next()) == Some(table.uuid),
+            None => listed.all(|later| later != table.uuid),
+        }
     }
 }
 

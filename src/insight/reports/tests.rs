@@ -791,6 +791,49 @@ fn a_lead_that_is_erased_before_it_is_counted_counts_as_unknown() {
     });
 }
 
+/// The events and the heads of its tables remain of an erased lead, its offers do not.
+#[test]
+fn a_count_that_is_made_anew_keeps_of_an_erased_lead_all_but_its_values_and_what_was_answered() {
+    paused(async {
+        let mut story = Story::begin().await;
+        for nth in 0..2 {
+            let tags = vec!["spring"];
+            story = story
+                .go_on(Deed::Submit { company: 0, test: false, products: vec!["loan"], state: "CA", tags })
+                .await
+                .go_on(Deed::Click { table: nth, number: 1 })
+                .await
+                .go_on(Deed::Report { table: nth, number: 1, funded: true, payout: Some(55), days_ago: 0 })
+                .await;
+        }
+        story.finish().await;
+        let kept = |story: &Story, by: &str| -> Vec<_> {
+            let figures = |row: &Row| {
+                let Figures { leads, clicks, funded, payouts, .. } = row.figures;
+                (row.by.clone(), leads, clicks, funded, payouts)
+            };
+            story.ask(&format!("by={by}")).rows.iter().map(figures).collect()
+        };
+        let answered = |story: &Story| {
+            let Figures { asks, offers, shown, .. } = story.ask("").total;
+            [asks, offers, shown]
+        };
+        let by = ["company", "partner", "day"];
+        let (before, of_both) = (by.map(|by| kept(&story, by)), answered(&story));
+        let engine = story.world.matchmaker.engine();
+        let head = reading::head(story.store(), story.tables[0]).unwrap().unwrap();
+        crate::persons::erasure::erase(engine, head.lead).await.unwrap();
+        assert_eq!((by.map(|by| kept(&story, by)), answered(&story)), (before.clone(), of_both));
+        rebuilt(&story.reports).await;
+        assert_eq!(by.map(|by| kept(&story, by)), before);
+        let of_one = answered(&story);
+        assert!(of_one.iter().zip(of_both).all(|(one, both)| (1..both).contains(one)), "{of_one:?}");
+        let campaigns = story.ask("by=campaign&sort=campaign").rows;
+        let campaigns: Vec<_> = campaigns.iter().map(|row| (&*row.by[0], row.figures.leads)).collect();
+        assert_eq!(campaigns, [("(unknown)", 1), ("spring", 1)]);
+    });
+}
+
 /// One count lost its state record, in the other the record is damaged.
 #[test]
 fn a_count_that_has_lost_how_far_it_had_come_is_made_anew() {

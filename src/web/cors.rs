@@ -10,9 +10,17 @@ use hyper::{HeaderMap, Method, StatusCode};
 use super::respond::Reply;
 
 const EXPOSED: HeaderValue = HeaderValue::from_static(
-    "ETag, Retry-After, RateLimit, RateLimit-Policy, Request-Id, Location, Table-Deadline, Unknown-Keys, Idempotent-Replayed, \
-     Preference-Applied, Changed-Values",
+    "ETag, Retry-After, RateLimit, RateLimit-Policy, Request-Id, Location, Table-Deadline, Unknown-Keys",
 );
+
+/// Headers that few answers have, with what such an answer exposes besides; other answers stay short.
+const EXPOSED_WITH: [(HeaderName, HeaderValue); 2] = [
+    (HeaderName::from_static("idempotent-replayed"), HeaderValue::from_static("Idempotent-Replayed")),
+    (
+        HeaderName::from_static("changed-values"),
+        HeaderValue::from_static("Changed-Values, Preference-Applied"),
+    ),
+];
 const MAX_AGE_S: HeaderValue = HeaderValue::from_static("600");
 
 /// Set on an answer that pages of other origins must never read ([`Reply::own_site`]).
@@ -68,6 +76,11 @@ impl Cors {
         answer.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
         answer.insert(ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
         answer.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+        for (header, exposed) in EXPOSED_WITH {
+            if answer.contains_key(header) {
+                answer.append(ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
+            }
+        }
     }
 
     fn allows(&self, origin: &HeaderValue) -> bool {
@@ -130,6 +143,24 @@ mod tests {
         ] {
             assert!(!covers(other), "{other}");
         }
+    }
+
+    #[test]
+    fn an_answer_exposes_what_it_has_and_no_more_than_it_needs() {
+        let origin = HeaderValue::from_static("https://shop.example");
+        let exposed = |header: Option<&'static str>| {
+            let mut answer = HeaderMap::new();
+            let value = HeaderValue::from_static("true");
+            answer.extend(header.map(|header| (HeaderName::from_static(header), value)));
+            Cors::Any.mark(&mut answer, Some(&origin));
+            let lines = answer.get_all(ACCESS_CONTROL_EXPOSE_HEADERS).into_iter();
+            lines.map(|line| line.to_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let exposed_always = EXPOSED;
+        let always = exposed_always.to_str().unwrap();
+        assert_eq!(exposed(None), [always]);
+        assert_eq!(exposed(Some("idempotent-replayed")), [always, "Idempotent-Replayed"]);
+        assert_eq!(exposed(Some("changed-values")), [always, "Changed-Values, Preference-Applied"]);
     }
 
     #[test]

@@ -345,6 +345,7 @@ fn in_files(settings: &Settings, what: &str, instead: &str) -> Result<(), String
 const REMOUNT: &str =
     "find out why with `dmesg`: a file system with errors is remounted so; then `mount -o remount,rw`";
 
+/// What to do about files that this user may not use.
 const PERMIT: &str = "run this as the user that the daemon runs as, or give it to that user with `chown -R`";
 
 /// The absolute path, which means the same in every working directory.

@@ -18,7 +18,7 @@ impl TlsIdentities {
         let Settings { api, integrations, admin, .. } = settings;
         let listeners = [("api", &api.tls), ("integrations", &integrations.tls), ("admin", &admin.tls)];
         let of_tls = listeners.into_iter().filter_map(|(listener, tls)| Some((listener, tls.as_ref()?)));
-        // The settings' own checks tell that a file is not named.
+        // The checks of the settings report a missing name.
         let is_named = |path: &Path| !path.as_os_str().is_empty();
         let of_tls = of_tls.filter(|(_, tls)| is_named(&tls.certificate) && is_named(&tls.key));
         all(of_tls.map(|(listener, tls)| (listener, TlsIdentity::read(&tls.certificate, &tls.key)))).map(Self)

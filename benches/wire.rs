@@ -29,7 +29,6 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use offerd::wire::{Call, Endpoint, EndpointRules, GroupRules, PoolRules, Wire};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 const PARTNERS: usize = 10;
@@ -56,14 +55,14 @@ fn main() {
         });
         let endpoints: Vec<Endpoint> = (0..PARTNERS).map(|number| endpoint(&wire, number)).collect();
         let bare: Vec<Bare> = (0..PARTNERS).map(|_| bare_client()).collect();
-        let spawned = join_all((0..PARTNERS).map(|_| BareConnection::open(server, true))).await;
-        let polled = join_all((0..PARTNERS).map(|_| BareConnection::open(server, false))).await;
+        let mut spawned = join_all((0..PARTNERS).map(|_| BareConnection::open(server, true))).await;
+        let mut polled = join_all((0..PARTNERS).map(|_| BareConnection::open(server, false))).await;
         let through_endpoints =
             async || drop(join_all(endpoints.iter().map(|endpoint| through_endpoint(endpoint, &url))).await);
         let through_bare =
             async || drop(join_all(bare.iter().map(|client| through_bare(client, &url))).await);
-        let through_spawned = async || drop(join_all(spawned.iter().map(BareConnection::call)).await);
-        let through_polled = async || drop(join_all(polled.iter().map(BareConnection::call)).await);
+        let mut through_spawned = async || drop(join_all(spawned.iter_mut().map(BareConnection::call)).await);
+        let mut through_polled = async || drop(join_all(polled.iter_mut().map(BareConnection::call)).await);
         // Opens the connections in advance.
         for _ in 0..50 {
             through_endpoints().await;
@@ -74,8 +73,8 @@ fn main() {
             rounds.push([
                 cpu_of(&through_bare).await,
                 cpu_of(&through_endpoints).await,
-                cpu_of(&through_spawned).await,
-                cpu_of(&through_polled).await,
+                cpu_of(&mut through_spawned).await,
+                cpu_of(&mut through_polled).await,
             ]);
         }
         println!("CPU time of the client for a lead of {PARTNERS} partners, median of {ROUNDS} rounds");
@@ -97,7 +96,7 @@ fn main() {
 }
 
 /// CPU time of this thread for one lead.
-async fn cpu_of(lead: impl AsyncFn()) -> Duration {
+async fn cpu_of(mut lead: impl AsyncFnMut()) -> Duration {
     let before = cpu();
     for _ in 0..LEADS {
         lead().await;
@@ -149,7 +148,11 @@ async fn through_bare(client: &Bare, url: &str) {
 }
 
 /// One connection of hyper, without a pool.
-struct BareConnection(Mutex<(connection::SendRequest<Full<Bytes>>, Option<BoxFuture<'static, ()>>)>);
+struct BareConnection {
+    sender: connection::SendRequest<Full<Bytes>>,
+    /// Polled by the calls, where it has no task of its own.
+    connection: Option<BoxFuture<'static, ()>>,
+}
 
 impl BareConnection {
     /// Connects. The connection has a task of its own, or its calls poll it.
@@ -158,17 +161,18 @@ impl BareConnection {
         stream.set_nodelay(true).expect("a TCP socket");
         let (sender, connection) = connection::handshake(TokioIo::new(stream)).await.expect("a handshake");
         let connection = connection.map(|ended| ended.expect("it works")).boxed();
-        Self(Mutex::new(match is_spawned {
+        let connection = match is_spawned {
             true => {
                 tokio::spawn(connection);
-                (sender, None)
+                None
             }
-            false => (sender, Some(connection)),
-        }))
+            false => Some(connection),
+        };
+        Self { sender, connection }
     }
 
-    async fn call(&self) {
-        let (sender, connection) = &mut *self.0.lock().await;
+    async fn call(&mut self) {
+        let Self { sender, connection } = self;
         let mut call = pin!(async {
             sender.ready().await.expect("a connection");
             let request = Request::post("/offers")

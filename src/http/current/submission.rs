@@ -66,10 +66,10 @@ pub(super) fn answered<T>(answered: Answered<T>, reply: impl FnOnce(T) -> Answer
 }
 
 fn given_key(headers: &HeaderMap) -> Result<Option<&str>, Failure> {
-    let keys: Vec<_> = headers.get_all("idempotency-key").iter().collect();
+    let keys: Vec<_> = headers.get_all("idempotency-key").iter().map(HeaderValue::to_str).collect();
     match keys[..] {
         [] => Ok(None),
-        [key] if (1..=KEY_BYTES).contains(&key.len()) && key.to_str().is_ok() => Ok(key.to_str().ok()),
+        [Ok(key)] if (1..=KEY_BYTES).contains(&key.len()) && !key.contains('\t') => Ok(Some(key)),
         _ => {
             let wanted =
                 format!("Idempotency-Key must be given once, with 1 to {KEY_BYTES} visible characters");

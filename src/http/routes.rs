@@ -23,8 +23,8 @@ use offerd_model::{
     ApiError, CardPurpose, CreditCardOffer, EventType, FeaturedFinancialInstitution, Lead,
     LeadClientTagsResponse, LeadEventResponse, LeadExplanation, LeadInfoResponse, LeadPayoutResponse,
     LeadView, LoanOffer, LoanPurpose, LoanReport, LoanReportCreateData, OfferDisplay, OfferDisplayNew,
-    PartnerEventReceipt, PartnerEventType, PartnerReportFields, PrefillResponse, ProductType, RejectReason,
-    SavingsOffer, SessionInit, SessionInitNew, VehicleDetails, schema,
+    PartnerEventReceipt, PartnerEventType, PartnerReportFields, PrefillResponse, ProductType, RateTable,
+    RejectReason, SavingsOffer, SessionInit, SessionInitNew, VehicleDetails, schema,
 };
 use offerd_web::{Failure, routes, signature};
 
@@ -67,7 +67,7 @@ pub const API: &[ApiRoute] = api_routes! {
         "Rate tables" streamRateTable {
             .about("Each event `rateTable` holds the whole table; its id is the table's version.")
             .header("Last-Event-ID", "The version that the client has already.")
-            .answers_events("The rate table, whenever it changes.")
+            .answers_events::<RateTable>("The rate table, whenever it changes.")
             .answers_empty(204, "The table is complete, and the client has seen it: an `EventSource` stops.")
             .unknown("RateTable", "The company has no such rate table.")
         }
@@ -161,7 +161,7 @@ pub const API: &[ApiRoute] = api_routes! {
             .path("page", "The id of the page, from the rate table's `partnerPageUrl`.", uuid())
             .query("seen", "The version that the page was loaded with.", integer(0, u32::MAX))
             .header("Last-Event-ID", "The latest version that the page has received.")
-            .answers_events("The offers, whenever they change.")
+            .answers_as(200, "text/event-stream", "The offers, whenever they change.", text())
             .answers_empty(204, "The table is complete, and the page has seen it so.")
             .refuses(Failure::unknown("Page does not exist"), "The page does not exist, or no longer.")
             .refuses(Failure::gone("Page has expired"), "The page has expired.")

@@ -20,8 +20,10 @@ record! {
         /// concerns none.
         attribute?: String,
         /// A message in English, for people.
+        #[schema(required)]
         message?: String,
         /// The type of the error, for programs.
+        #[schema(required)]
         #[serde(rename = "type")]
         error_type?: ErrorType,
         /// Variables for a message template.

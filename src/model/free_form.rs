@@ -32,9 +32,8 @@ impl ClientTags {
 impl PartialSchema for ClientTags {
     fn schema() -> RefOr<Schema> {
         let about = "Values under keys of the client's own choosing, for example to tell its leads apart.";
-        let components = &mut Components::new();
-        let values = Vec::<String>::describe(components);
-        let values = schema::optional(values, &["The values under the key."], components);
+        let values = Vec::<String>::describe(&mut Components::new());
+        let values = schema::optional(values, &["The values under the key."]);
         schema::of(Type::Object).description(Some(about)).additional_properties(Some(values)).into()
     }
 }

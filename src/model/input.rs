@@ -31,7 +31,7 @@ pub trait FromInput: Sized {
     /// The expected value, to follow "must be".
     fn wanted() -> Cow<'static, str>;
 
-    /// The schema of everything that is accepted; nouns become references, and are added to the components.
+    /// The schema of what should be sent; nouns become references, and are added to the components.
     fn describe(components: &mut Components) -> RefOr<Schema>;
 
     /// Reads any value except null, an array or an object.

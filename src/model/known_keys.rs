@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::fault::{BodyFaults, Path};
 use super::input::KeySeed;
-use super::schema::{self, Components};
+use super::schema::{self, ALIASES, Components};
 
 /// An unknown key.
 #[derive(Debug, PartialEq, Eq)]
@@ -65,6 +65,8 @@ impl KnownKeys {
         for (key, property) in schema["properties"].as_object().into_iter().flatten() {
             known.0.insert(key.clone(), Self::in_schema(property, components));
         }
+        let aliases = schema[ALIASES].as_object().into_iter().flatten();
+        known.0.extend(aliases.map(|(alias, _)| (alias.clone(), Self::default())));
         let parts = ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|parts| schema[parts].as_array());
         for part in parts.flatten().chain(schema.get("items")) {
             known.0.extend(Self::in_schema(part, components).0);
@@ -195,6 +197,7 @@ mod tests {
             "productType": ["loan"],
             "loanInformation": {"loanAmout": 5000, "purpose": "boat"},
             "refinanceLoans": [{}, {"intrestRate": 5.5}],
+            "coApplicantInformation": {"zipcode": "99203"},
             "clientTags": {"whatever": ["a"]},
             "xyzzy": {"loanAmount": {"deep": [1]}},
         })

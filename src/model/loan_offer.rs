@@ -41,6 +41,7 @@ record! {
         /// The disclaimer that must be shown with offers of this subtype.
         product_sub_type_disclaimer?: String,
         /// The link that a click opens.
+        #[schema(required)]
         url?: String,
         /// The minimum amount, in dollars.
         min_amount?: i32,

@@ -2,9 +2,11 @@
 //!
 //! The derive describes what is answered; `FromInput::describe` what is read, leniently.
 
-use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Type};
+use serde_json::Value;
+use utoipa::ToSchema;
+use utoipa::openapi::extensions::{Extensions, ExtensionsBuilder};
+use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, SchemaType, Type};
 use utoipa::openapi::{ArrayBuilder, Ref, RefOr, Schema, SchemaFormat};
-use utoipa::{PartialSchema, ToSchema};
 
 use super::bounds::AttributeBounds;
 
@@ -48,18 +50,15 @@ pub fn text(format: &str) -> RefOr<Schema> {
 pub enum Accepted {
     /// Text that matches this pattern.
     Pattern(&'static str),
-    /// Text in any of these standard formats.
-    Formats(&'static [&'static str]),
+    /// Text in this format.
+    Format(&'static str),
 }
 
 pub(super) fn checked_text(accepted: Accepted, about: &[&str]) -> RefOr<Schema> {
-    let about = Some(sentence(about));
+    let text = of(Type::String).description(Some(sentence(about)));
     match accepted {
-        Accepted::Pattern(pattern) => of(Type::String).pattern(Some(pattern)).description(about).into(),
-        Accepted::Formats(formats) => {
-            let any = AnyOfBuilder::new().description(about);
-            formats.iter().fold(any, |any, format| any.item(text(format))).into()
-        }
+        Accepted::Pattern(pattern) => text.pattern(Some(pattern)).into(),
+        Accepted::Format(format) => text.format(Some(SchemaFormat::Custom(format.to_owned()))).into(),
     }
 }
 
@@ -71,43 +70,53 @@ pub(super) fn bounded(mut wanted: RefOr<Schema>, bounds: Option<AttributeBounds>
     wanted
 }
 
-/// A field of a request body: a value, or any spelling of absence.
-pub(super) fn optional(wanted: RefOr<Schema>, meaning: &[&str], components: &mut Components) -> Schema {
-    let blank = reference::<NotGiven>(components);
-    AnyOfBuilder::new()
-        .item(wanted)
-        .item(blank)
-        .item(of(Type::Null))
-        .description(Some(sentence(meaning)))
-        .into()
+/// A field of a request body: a value, or null. Empty text is read as absent, too, but not described: generators make
+/// one plain type of a field.
+pub(super) fn optional(wanted: RefOr<Schema>, meaning: &[&str]) -> RefOr<Schema> {
+    let about = Some(sentence(meaning));
+    match wanted {
+        RefOr::T(Schema::Object(mut object)) => {
+            or_null(&mut object.schema_type);
+            object.description = about;
+            object.into()
+        }
+        RefOr::T(Schema::Array(mut array)) => {
+            or_null(&mut array.schema_type);
+            array.description = about;
+            array.into()
+        }
+        named => OneOfBuilder::new().item(named).item(of(Type::Null)).description(about).into(),
+    }
+}
+
+fn or_null(kind: &mut SchemaType) {
+    if let SchemaType::Type(known) = kind {
+        *kind = SchemaType::from_iter([known.clone(), Type::Null]);
+    }
+}
+
+/// Key of the second names of attributes, each with its first name. They are no properties: generators cannot tell
+/// `zipcode` from `zipCode`.
+pub(super) const ALIASES: &str = "x-aliases";
+
+pub(super) fn aliases(names: &[(&str, &str)]) -> Option<Extensions> {
+    let names: serde_json::Map<String, Value> =
+        names.iter().map(|(alias, name)| ((*alias).to_owned(), Value::from(*name))).collect();
+    (!names.is_empty()).then(|| ExtensionsBuilder::new().add(ALIASES, names).build())
 }
 
 pub(super) fn sentence(lines: &[&str]) -> String {
     lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Forms send empty text for an absent attribute. The schema allows just that value: with any text, generated
-/// types would accept any text for a number.
-struct NotGiven;
-
-impl PartialSchema for NotGiven {
-    fn schema() -> RefOr<Schema> {
-        let about = "Empty text means the same as `null`, and as leaving the attribute out.";
-        of(Type::String).enum_values(Some([""])).description(Some(about)).into()
-    }
-}
-
-impl ToSchema for NotGiven {}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Attribute, Lead};
-    use serde_json::Value;
 
     /// Resolves the properties of a field that refers to an object.
     fn properties<'a>(field: &'a Value, components: &'a Value) -> Option<&'a Value> {
-        let wanted = field["anyOf"].get(0).unwrap_or(field);
+        let wanted = field["oneOf"].get(0).unwrap_or(field);
         match wanted["$ref"].as_str().and_then(|reference| reference.rsplit('/').next()) {
             Some(name) => components.get(name)?.get("properties"),
             None => wanted.get("properties"),
@@ -115,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn every_attribute_of_a_lead_is_described_and_may_be_left_out_as_clients_do() {
+    fn every_attribute_of_a_lead_is_described_and_may_be_null() {
         let mut components = Components::new();
         let lead = serde_json::to_value(reference::<Lead>(&mut components)).unwrap();
         let components: serde_json::Map<String, Value> = components
@@ -129,7 +138,8 @@ mod tests {
                 .split('.')
                 .try_fold(&lead, |noun, name| properties(noun, &components)?.get(name));
             let field = found.unwrap_or_else(|| panic!("{} is not described", attribute.path));
-            assert_eq!(field["anyOf"][1]["$ref"], "#/components/schemas/NotGiven", "{}", attribute.path);
+            let null = field["oneOf"].get(1).unwrap_or(field)["type"].to_string();
+            assert!(null.contains("null"), "{}", attribute.path);
             assert!(field["description"].as_str().is_some_and(|text| !text.is_empty()), "{}", attribute.path);
         }
         assert!(Attribute::all().len() > 100);

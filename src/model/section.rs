@@ -174,15 +174,9 @@ macro_rules! section {
                     $(
                         let wanted = <$type as FromInput>::describe(&mut components);
                         let wanted = schema::bounded(wanted, section!(@bounds $($bounds)?));
-                        $(
-                            let meaning = concat!("The same as `", $wire, "`, which counts if both are given.");
-                            let alias = schema::optional(wanted.clone(), &[meaning], &mut components);
-                            properties = properties.property($alias, alias);
-                        )*
-                        let field = schema::optional(wanted, &[$($doc),*], &mut components);
-                        properties = properties.property($wire, field);
+                        properties = properties.property($wire, schema::optional(wanted, &[$($doc),*]));
                     )+
-                    properties.into()
+                    properties.extensions(schema::aliases(&[$($(($alias, $wire),)*)+])).into()
                 }
             }
 
@@ -192,10 +186,7 @@ macro_rules! section {
                 }
 
                 fn schemas(components: &mut Components) {
-                    $(
-                        let wanted = <$type as FromInput>::describe(components);
-                        schema::optional(wanted, &[], components);
-                    )+
+                    $(<$type as FromInput>::describe(components);)+
                 }
             }
         };

@@ -166,7 +166,7 @@ fn is_label(label: &str) -> bool {
 
 text_format! {
     /// An IPv4 or IPv6 address, stored in the usual short form.
-    IpAddress, "an IPv4 or IPv6 address", Accepted::Formats(&["ipv4", "ipv6"]), ip_address
+    IpAddress, "an IPv4 or IPv6 address", Accepted::Format("ip"), ip_address
 }
 
 fn ip_address(text: &str) -> Option<String> {

@@ -148,17 +148,20 @@ class Shape:
             self.values = {value for value in values if value is not None}
             self.types = self.types or {"null" if value is None else "string" for value in values}
         self.properties |= schema.get("properties", {})
+        self.properties |= {alias: self.properties[name] for alias, name in schema.get("x-aliases", {}).items()}
         self.required |= set(schema.get("required", []))
         self.items = schema.get("items")
         if "$ref" in schema:
             self.with_all([Shape(document, resolved(document, schema["$ref"]), sent)])
         self.with_all([Shape(document, part, sent) for part in schema.get("allOf", [])])
         choice = [*schema.get("anyOf", []), *schema.get("oneOf", [])]
-        # What is not given may be sent in two ways, and is never answered.
-        if not sent and any(part.get("$ref", "").endswith("/NotGiven") for part in choice):
-            choice = [part for part in choice if part != {"type": "null"} and not part.get("$ref", "").endswith("/NotGiven")]
+        # What is not given may be sent as null, and is left out of answers.
+        if not sent:
+            choice = [part for part in choice if part != {"type": "null"}]
         if choice:
             self.with_one([Shape(document, part, sent) for part in choice])
+        if not sent and self.types:
+            self.types -= {"null"}
 
     def with_all(self, parts: list["Shape"]) -> None:
         for part in parts:

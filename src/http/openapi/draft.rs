@@ -12,7 +12,7 @@ use utoipa::openapi::path::{
 };
 use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
 use utoipa::openapi::response::Response;
-use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Type};
+use utoipa::openapi::schema::{AnyOfBuilder, ArrayBuilder, ObjectBuilder, Type};
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::server::Server;
 use utoipa::openapi::{RefOr, Required, Schema};
@@ -232,9 +232,11 @@ impl<'c> OperationDraft<'c> {
         self
     }
 
-    /// Adds an answer with a stream of server-sent events.
-    pub fn answers_events(self, about: &str) -> Self {
-        let event = schema::object(["event", "id", "data"].map(|field| (field, text(), true)));
+    /// Adds an answer with a stream of server-sent events, each with a model type as its data. A client that reads no
+    /// streams gets the text of all.
+    pub fn answers_events<T: ToSchema>(self, about: &str) -> Self {
+        let event = schema::reference::<T>(self.components);
+        let event = AnyOfBuilder::new().item(event).item(text());
         self.answers_as(200, "text/event-stream", about, event.into())
     }
 

@@ -15,8 +15,8 @@ export const right: Lead[] = [
         clientTags: { campaign: ["autumn"] },
         autoInsuranceInformation: { numberOfVehicles: 1, vehiclesInformation: [{ year: 2021 }] },
     },
-    // Forms send an empty text for what nobody filled in.
-    { loanInformation: { purpose: "", loanAmount: "" }, creditInformation: null, productTypes: null },
+    // Null for what nobody filled in.
+    { loanInformation: { purpose: null, loanAmount: null }, creditInformation: null, productTypes: null },
 ];
 
 export const wrong: Lead[] = [
@@ -25,7 +25,7 @@ export const wrong: Lead[] = [
     // @ts-expect-error: an amount as text
     { loanInformation: { loanAmount: "15000" } },
     // @ts-expect-error: blanks
-    { loanInformation: { loanAmount: " " } },
+    { loanInformation: { loanAmount: "" } },
     // @ts-expect-error: no value of the enumeration
     { loanInformation: { purpose: "yacht" } },
     // @ts-expect-error: no product type

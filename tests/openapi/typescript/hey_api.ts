@@ -39,7 +39,7 @@ const path = { uuid: table.uuid };
 const versions: RateTable[] = [];
 const streaming = (async () => {
     const { stream } = await streamRateTable({ client, path, sseMaxRetryAttempts: 1 });
-    for await (const event of stream) versions.push(event as unknown as RateTable);
+    for await (const event of stream) versions.push(event as RateTable);
 })();
 
 let etag = first.response?.headers.get("etag") ?? "";

@@ -173,6 +173,27 @@ landing_url = "https://newer.example/insured?click={clickId}"
 payout = { on = "click", fixed = 3.0 }
 conversion_probability = 0.5
 
+[products.insurance]
+timeout = "2s"
+
+[[products.insurance.offers]]
+key = "home"
+sub_type = "home_owners_insurance"
+name = "Home"
+description = "Rebuilt as it was."
+landing_url = "https://newer.example/home?click={clickId}"
+payout = { on = "click", fixed = 9.0 }
+conversion_probability = 0.5
+
+[[products.insurance.offers]]
+key = "else"
+sub_type = "financial_wellness"
+name = "Else"
+description = "Ask us."
+landing_url = "https://newer.example/else?click={clickId}"
+payout = { on = "click", fixed = 5.0 }
+conversion_probability = 0.5
+
 [products.generic]
 timeout = "2s"
 
@@ -399,7 +420,9 @@ async fn values_that_the_specification_lacks_are_shown_to_who_knows_them() {
         let table = submit(&daemon, &lead, version).await;
         let newer = usize::from(shown);
         assert_eq!((count(&table, "mortgageOffers"), count(&table, "loanOffers")), (newer, newer), "{lead}");
-        assert_eq!(count(&table, "specialOffers"), 0, "{lead} names neither: {table}");
+        let special: Vec<&Value> = table["specialOffers"].as_array().unwrap().iter().collect();
+        let named = special.iter().any(|offer| ["Car", "Any"].iter().any(|name| offer["name"] == *name));
+        assert!(!named, "{lead} names neither: {table}");
         if shown {
             assert_eq!(table["mortgageOffers"][0]["details"]["loanType"], "forty_year_fixed");
             let path = format!("/originator/rateTables/{}", table["uuid"].as_str().unwrap());
@@ -407,6 +430,14 @@ async fn values_that_the_specification_lacks_are_shown_to_who_knows_them() {
             let of_v1 = in_v1(&daemon, &path).await;
             assert_eq!((count(&of_v1, "mortgageOffers"), count(&of_v1, "loanOffers")), (0, 0));
         }
+    }
+    // Special offers too, but for those of the first version that had them.
+    let special = json!({"productTypes": ["insurance"]});
+    for (version, shown) in [(false, &["Else"][..]), (true, &["Home", "Else"])] {
+        let table = submit(&daemon, &special, version).await;
+        let names =
+            table["specialOffers"].as_array().unwrap().iter().map(|offer| offer["name"].as_str().unwrap());
+        assert_eq!(names.collect::<Vec<_>>(), shown);
     }
     for (name, offer) in [("auto_insurance", "Car"), ("generic", "Any")] {
         let table = submit(&daemon, &json!({"productTypes": [name]}), false).await;

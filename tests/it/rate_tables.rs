@@ -384,7 +384,7 @@ timeout = "2s"
 
 [[products.insurance.offers]]
 key = "home"
-sub_type = "home_owners_insurance"
+sub_type = "education_offers"
 name = "A home insured"
 description = "Rebuilt as it was."
 landing_url = "https://agency.example/home?click={clickId}"
@@ -410,6 +410,6 @@ async fn a_special_offer_has_its_sub_type_and_what_must_be_said_with_it() {
         let offer = &table["specialOffers"][nth];
         (offer["productSubType"].clone(), offer.get("disclaimer").cloned())
     };
-    assert_eq!(told(0), (json!("home_owners_insurance"), Some(json!("Not in all states."))));
+    assert_eq!(told(0), (json!("education_offers"), Some(json!("Not in all states."))));
     assert_eq!(told(1), (json!("uncategorized"), None));
 }

@@ -12,8 +12,8 @@ enumeration! {
         Generic, AutoInsurance, Unknown,
     }
 
-    /// A product subtype. Those after `whole_life` occur in special offers, and in other offers only with
-    /// `API-Version` or a newer value in the lead.
+    /// A product subtype. Those after `whole_life` occur only with `API-Version` or a newer value in the lead;
+    /// special offers have those up to `uncategorized` without it too.
     ProductSubType {
         CreditCard, SecuredCard, PersonalLoan, SecuredLoan, StudentLoanRefinance, CoApplicantLoan,
         LineOfCredit, Purchase, Refinance, SavingsAccount, MoneyMarketAccount, CertificateOfDeposit,

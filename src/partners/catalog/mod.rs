@@ -132,8 +132,9 @@ impl CatalogOffer {
         for (key, fault) in lacks(own, &declaration, product_type, answered) {
             check.at(&key, fault);
         }
-        let is_new = own.sub_type.is_some_and(|sub_type| !sub_type.is_specified());
-        let known = (is_new && !product_type.is_special()).then(newer_values);
+        let is_known: fn(ProductSubType) -> bool =
+            if product_type.is_special() { is_known_special } else { ProductSubType::is_specified };
+        let known = (!own.sub_type.is_none_or(is_known)).then(newer_values);
         Some(Self {
             name: own.key.clone(),
             sub_type: own.sub_type,
@@ -311,15 +312,20 @@ fn suitability(pre_approved: bool, pre_qualified: bool, pre_selected: bool) -> f
     }
 }
 
-/// For values beyond the specification: the condition that the client accepts them. Special offers are
-/// exempt, since they have always had kinds that the specification lacks.
+/// For values beyond the specification: the condition that the client accepts them.
 fn known_to(offer: &Offer, pricing: &Pricing) -> Option<EligibilityCondition> {
     let is_specified = match pricing {
-        Pricing::Special(_) | Pricing::Own => true,
+        Pricing::Own => true,
+        Pricing::Special(_) => offer.sub_type.is_none_or(is_known_special),
         Pricing::Mortgage(_) => offer.loan_type.is_none_or(MortgageLoanType::is_specified),
         _ => offer.sub_type.is_none_or(ProductSubType::is_specified),
     };
     (!is_specified).then(newer_values)
+}
+
+/// Whether every client knows special offers of this sub-type, whose first version had more than the specification.
+fn is_known_special(sub_type: ProductSubType) -> bool {
+    sub_type.ordinal() <= ProductSubType::Uncategorized.ordinal()
 }
 
 fn newer_values() -> EligibilityCondition {

@@ -226,14 +226,14 @@ pub const API: &[ApiRoute] = api_routes! {
             .with(shared::preview)
             .query("loanAmount", "The amount to borrow, in dollars.", integer(0, i32::MAX))
             .query_of::<LoanPurpose>("loanPurpose", "The purpose.")
-            .answers_each::<LoanOffer>("Offers, the best first.")
+            .answers_each::<LoanOffer>("Offers, the best first.").with_header("ETag")
         }
     GET "/offerPreview/creditCardOffers" Publishable All [offer_previews::cards, v1: v1::offer_previews::cards]
         "Previews public credit card offers."
         "Offer previews" previewCreditCardOffers {
             .with(shared::preview)
             .list_of::<CardPurpose>("cardPurposes", "The purpose of the card.", Some(1), None)
-            .answers_each::<CreditCardOffer>("Offers, the best first.")
+            .answers_each::<CreditCardOffer>("Offers, the best first.").with_header("ETag")
         }
     GET "/offerPreview/savingsOffers" Publishable All [offer_previews::savings, v1: v1::offer_previews::savings]
         "Previews public savings offers."
@@ -241,7 +241,7 @@ pub const API: &[ApiRoute] = api_routes! {
             .with(shared::preview)
             .query("minDepositAmount", "The smallest deposit, in dollars.", integer(0, i64::MAX))
             .query("maxDepositAmount", "The largest deposit, in dollars.", integer(0, i64::MAX))
-            .answers_each::<SavingsOffer>("Offers, the best first.")
+            .answers_each::<SavingsOffer>("Offers, the best first.").with_header("ETag")
         }
     POST "/approvalProbability/loanReports" Publishable CurrentOnly [loan_reports::make]
         "Estimates how likely the partners are to lend to somebody like this, by their own rules. Experimental."

@@ -30,6 +30,37 @@ async fn a_loan_is_previewed_as_a_range_and_never_personally() {
 }
 
 #[tokio::test]
+async fn previews_are_limited_compressed_and_not_sent_again() {
+    let files = (0..3).map(|nth| partner(&format!("bank_{nth}")).savings("").loan(""));
+    let daemon = Daemon::with_partners(files.collect()).start().await;
+    for kind in ["loanOffers", "savingsOffers"] {
+        let path = format!("/offerPreview/{kind}");
+        let (all, best) = (daemon.get(&path).await, daemon.get(&format!("{path}?limit=1")).await);
+        assert_eq!(
+            (all.json().as_array().unwrap().len(), best.json().as_array().unwrap().len()),
+            (3, 1),
+            "{kind}"
+        );
+        assert_eq!(best.json()[0]["uuid"], all.json()[0]["uuid"], "the best");
+        let refused = daemon.get(&format!("{path}?limit=0")).await;
+        assert_eq!((refused.status, refused.attributes()), (422, vec!["limit".to_owned()]));
+
+        let url = format!("{}{path}", daemon.api);
+        let asked = async |headers: &[(&str, &str)]| {
+            daemon.request_with(Method::GET, &url, &daemon.publishable, headers, "").await
+        };
+        let compressed = asked(&[("accept-encoding", "gzip")]).await;
+        assert_eq!(compressed.header("content-encoding"), Some("gzip"));
+        assert!(compressed.body.len() < all.body.len());
+        let tag = compressed.header("etag").unwrap().to_owned();
+        let again = asked(&[("if-none-match", &tag)]).await;
+        assert_eq!((again.status, again.body.len()), (304, 0), "{kind}");
+        let of_v1 = asked(&[("if-none-match", &tag), ("accept", "application/vnd.acme.v1+json")]).await;
+        assert_eq!(of_v1.status, 200, "another edition has other bytes");
+    }
+}
+
+#[tokio::test]
 async fn a_savings_preview_knows_the_deposit() {
     let dear = partner("dear").savings("").text().replace("minimum_deposit = 0", "minimum_deposit = 500.5");
     let plan = Daemon::with_partners(vec![partner("free").savings("")]);

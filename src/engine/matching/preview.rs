@@ -15,6 +15,9 @@ use offerd_partners::catalog::CatalogOffer;
 use offerd_partners::offer_json::{OfferPlace, write_offer};
 use offerd_partners::{Facts, Fit, Quote, Seat, zip_state};
 
+/// Offers of previews are made as at multiples of this time, so that equal previews have equal bytes.
+const SAME_WITHIN_MS: i64 = 5 * 60 * 1000;
+
 /// A preview request.
 #[derive(Debug)]
 pub struct Preview {
@@ -24,6 +27,8 @@ pub struct Preview {
     pub lead: Lead,
     /// Excludes savings products with a higher minimum deposit, dollars.
     pub max_deposit: Option<i64>,
+    /// How many offers at most.
+    pub limit: Option<usize>,
     /// Whether the client declares that it knows values beyond the specification.
     pub newer_values: bool,
     /// The company.
@@ -32,7 +37,7 @@ pub struct Preview {
 
 /// The offers as a JSON array, highest score first, with at most as many per partner as an answer may have.
 pub fn show(engine: &MatchingEngine, preview: Preview) -> Bytes {
-    let Preview { product_type, lead, max_deposit, newer_values, company } = preview;
+    let Preview { product_type, lead, max_deposit, limit, newer_values, company } = preview;
     let mut lead = Lead { product_types: Some(vec![product_type]), ..lead };
     if let Some(person) = &mut lead.personal_information {
         let by_zipcode = || person.zipcode.as_ref().and_then(zip_state::state_of);
@@ -51,6 +56,7 @@ pub fn show(engine: &MatchingEngine, preview: Preview) -> Bytes {
         offers.extend(best.into_iter().map(|(offer, quote)| (&*fit.seat, offer, quote)));
     }
     offers.sort_by(|(.., one), (.., two)| two.score.total_cmp(&one.score));
+    offers.truncate(limit.unwrap_or(usize::MAX));
     write(engine, &offers, now.timestamp_millis())
 }
 
@@ -64,7 +70,8 @@ fn best<'a>(fit: &'a Fit, facts: &Facts, budget: Option<i64>, most: usize) -> Ve
     quoted
 }
 
-fn write(engine: &MatchingEngine, offers: &[(&Seat, &CatalogOffer, Quote)], made_at: i64) -> Bytes {
+fn write(engine: &MatchingEngine, offers: &[(&Seat, &CatalogOffer, Quote)], now: i64) -> Bytes {
+    let step = now - now.rem_euclid(SAME_WITHIN_MS);
     let mut out = vec![b'['];
     for (nth, (seat, offer, quote)) in offers.iter().enumerate() {
         if nth > 0 {
@@ -72,6 +79,7 @@ fn write(engine: &MatchingEngine, offers: &[(&Seat, &CatalogOffer, Quote)], made
         }
         let ids = &engine.records.templates.ids;
         let uuid = ids.preview(&seat.identity.key, seat.product_type, &offer.name);
+        let made_at = if offer.text.stands_until(quote, step) > now { step } else { now };
         let until = preview_expiry::signed(ids, uuid, offer.text.stands_until(quote, made_at));
         let url = engine.base_url.absolute(format_args!("/click/{uuid}?{UNTIL}={until}"));
         write_offer(&mut out, &offer.text, quote, OfferPlace { uuid, url: &url, rank: nth + 1, made_at });

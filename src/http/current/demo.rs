@@ -30,7 +30,7 @@ pub async fn show(context: Context<ApiState>) -> Answer {
     if !wanted(&context.app.settings) {
         return Err(Failure::not_found_path());
     }
-    Ok(Reply::page(PAGE, POLICY).guarded())
+    Ok(Reply::page(PAGE, POLICY).guarded().compressible())
 }
 
 /// Answers with a file of the page.
@@ -38,5 +38,5 @@ pub async fn file(context: Context<ApiState>) -> Answer {
     let name = context.params.get("file").unwrap_or_default();
     let found = LOADED.iter().find(|(file, ..)| wanted(&context.app.settings) && *file == name);
     let (_, content_type, text) = found.ok_or_else(Failure::not_found_path)?;
-    Ok(Reply::bytes(content_type, *text).kept_an_hour())
+    Ok(Reply::bytes(content_type, *text).kept_an_hour().compressible())
 }

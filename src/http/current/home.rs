@@ -16,5 +16,5 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 /// Shows the page.
 pub async fn show(context: Context<ApiState>) -> Answer {
     let page = PAGE.replace(SANDBOX, if demo::wanted(&context.app.settings) { DEMO } else { "" });
-    Ok(Reply::page(page, POLICY))
+    Ok(Reply::page(page, POLICY).compressible())
 }

@@ -2,6 +2,10 @@
 //!
 //! Unknown parameters are ignored; invalid values are a 422 with every fault.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use hyper::header::CACHE_CONTROL;
+
 use super::submission::knows_newer_values;
 use crate::prelude::*;
 use offerd_engine::matching::preview::{self, Preview};
@@ -12,39 +16,39 @@ use offerd_model::{
 };
 use offerd_web::query::{self, Query};
 
+/// The most offers that a client may ask for.
+pub const LIMIT_MAX: i64 = 1000;
+
 /// Previews loans.
 pub async fn loans(context: Context<ApiState>) -> Answer {
-    let lead = query::read(&context.request, |query| {
+    preview(&context, ProductType::Loan, |query| {
         let loan = LeadLoanInformation {
             loan_amount: query.optional("loanAmount", query::integer(0..=i32::MAX.into())),
             purpose: query.choice::<LoanPurpose>("loanPurpose"),
         };
-        Some(Lead { loan_information: Some(loan), ..person(query) })
-    })?;
-    reply(&context, ProductType::Loan, lead, None)
+        (Lead { loan_information: Some(loan), ..person(query) }, None)
+    })
 }
 
 /// Previews credit cards.
 pub async fn cards(context: Context<ApiState>) -> Answer {
-    let lead = query::read(&context.request, |query| {
+    preview(&context, ProductType::CreditCard, |query| {
         let card = LeadCreditCardInformation {
             card_purposes: query.choices::<CardPurpose>("cardPurposes"),
             ..LeadCreditCardInformation::default()
         };
-        Some(Lead { credit_card_information: Some(card), ..person(query) })
-    })?;
-    reply(&context, ProductType::CreditCard, lead, None)
+        (Lead { credit_card_information: Some(card), ..person(query) }, None)
+    })
 }
 
 /// Previews savings products.
 pub async fn savings(context: Context<ApiState>) -> Answer {
-    let (lead, max_deposit) = query::read(&context.request, |query| {
+    preview(&context, ProductType::Savings, |query| {
         let max_deposit = query.optional("maxDepositAmount", query::integer(0..=i64::MAX));
         let min_deposit_amount = query.optional("minDepositAmount", query::integer(0..=i64::MAX));
         let savings = LeadSavingsInformation { min_deposit_amount, ..Default::default() };
-        Some((Lead { savings_information: Some(savings), ..person(query) }, max_deposit))
-    })?;
-    reply(&context, ProductType::Savings, lead, max_deposit)
+        (Lead { savings_information: Some(savings), ..person(query) }, max_deposit)
+    })
 }
 
 fn person(query: &mut Query) -> Lead {
@@ -63,9 +67,21 @@ fn person(query: &mut Query) -> Lead {
     }
 }
 
-fn reply(context: &Context<ApiState>, product_type: ProductType, lead: Lead, deposit: Option<i64>) -> Answer {
+/// Previews offers for a person and the largest deposit, which `read` takes from the query. The tag is that of the bytes.
+fn preview(
+    context: &Context<ApiState>,
+    product_type: ProductType,
+    read: impl FnOnce(&mut Query) -> (Lead, Option<i64>),
+) -> Answer {
+    let ((lead, max_deposit), limit) = query::read(&context.request, |query| {
+        Some((read(query), query.optional("limit", query::integer(1..=LIMIT_MAX))))
+    })?;
     let newer_values = knows_newer_values(context)?;
     let company = context.caller()?.company;
-    let preview = Preview { product_type, lead, max_deposit: deposit, newer_values, company };
-    Ok(Reply::json_bytes(preview::show(context.app.engine(), preview)))
+    let preview = Preview { product_type, lead, max_deposit, limit, newer_values, company };
+    let offers = preview::show(context.app.engine(), preview);
+    let mut tag = DefaultHasher::new();
+    offers.hash(&mut tag);
+    let reply = Reply::json_bytes(offers).etag(format_args!("{:016x}", tag.finish())).compressible();
+    Ok(reply.header(CACHE_CONTROL, HeaderValue::from_static("private, no-cache")))
 }

@@ -17,9 +17,10 @@ pub async fn show(context: Context<ApiState>) -> Answer {
     let click = request.query_value("click").and_then(|click| Uuid::try_parse(click).ok());
     let found = sample(&app.engine().book(), part("partner"), part("name"), click);
     let reply = match found.ok_or_else(Failure::not_found_path)? {
-        Sample::Picture(svg) => {
-            Reply::bytes("image/svg+xml", svg).header(CONTENT_SECURITY_POLICY, POLICY).kept_an_hour()
-        }
+        Sample::Picture(svg) => Reply::bytes("image/svg+xml", svg)
+            .header(CONTENT_SECURITY_POLICY, POLICY)
+            .kept_an_hour()
+            .compressible(),
         Sample::Page(page) => Reply::page(page, POLICY),
     };
     Ok(reply.guarded())

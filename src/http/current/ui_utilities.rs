@@ -15,11 +15,11 @@ pub async fn universities(context: Context<ApiState>) -> Answer {
         let limit = query.required("limit", query::integer(1..=UNIVERSITIES_MAX));
         Some((name, offset, limit?))
     })?;
-    Reply::json(&context.app.universities.search(name, offset, limit).collect::<Vec<_>>())
+    Ok(Reply::json(&context.app.universities.search(name, offset, limit).collect::<Vec<_>>())?.compressible())
 }
 
 /// Lists the featured institutions of the current partners.
 pub async fn featured_institutions(context: Context<ApiState>) -> Answer {
     let engine = context.app.engine();
-    Reply::json(&reference::featured_institutions(&engine.book(), &engine.base_url))
+    Ok(Reply::json(&reference::featured_institutions(&engine.book(), &engine.base_url))?.compressible())
 }

@@ -16,7 +16,8 @@ pub const LIMIT_TAKEN: i64 = 1_000;
 pub async fn years(context: Context<ApiState>) -> Answer {
     let (least, most) = read(&context.request, |query| (year(query, "minYear"), year(query, "maxYear")))?;
     let within = |it: &i32| least.is_none_or(|least| least <= *it) && most.is_none_or(|most| *it <= most);
-    Reply::json(&vehicles(&context.app).years().iter().filter(|year| within(year)).collect::<Vec<_>>())
+    Ok(Reply::json(&vehicles(&context.app).years().iter().filter(|year| within(year)).collect::<Vec<_>>())?
+        .compressible())
 }
 
 /// Lists the makes.
@@ -83,7 +84,7 @@ fn answer<T: Serialize>(
     let found = list.len().saturating_sub(part.offset);
     let wanted = part.limit.unwrap_or(found);
     if wanted <= most {
-        return Reply::json(&list.skip(part.offset).take(wanted).collect::<Vec<_>>());
+        return Ok(Reply::json(&list.skip(part.offset).take(wanted).collect::<Vec<_>>())?.compressible());
     }
     let narrow = |name: &&str| {
         let message = format!(

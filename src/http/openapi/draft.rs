@@ -359,7 +359,7 @@ impl<'c> OperationDraft<'c> {
 type HeaderRow = (&'static str, &'static str, fn() -> RefOr<Schema>);
 
 const HEADERS: &[HeaderRow] = &[
-    ("ETag", "The version of the rate table, for `If-None-Match`.", text),
+    ("ETag", "The version of the answer, for `If-None-Match`.", text),
     ("Location", "The redirect target.", text),
     ("Request-Id", "The id of the request, also in the log.", uuid),
     (

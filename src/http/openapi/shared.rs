@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::draft::{OperationDraft, integer, one_of, uuid};
 use super::examples::{Example, LEADS};
 use crate::current::api_version::{API_VERSION, PROMPT_VERSION};
+use crate::current::offer_previews::LIMIT_MAX;
 use crate::current::vehicles::LIMIT_TAKEN;
 use offerd_insight::analytics::{PAGINATION_TOKEN, bounds};
 use offerd_model::ErrorType::{Duplicate, Malformed, Missing};
@@ -76,8 +77,12 @@ pub fn preview(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     draft
         .query_of::<ProvidedCreditRating>("providedCreditRating", rating)
         .query_of::<Zipcode>("zipCode", "Where the person lives.")
+        .query("limit", "The maximum number of offers; all by default.", integer(1, LIMIT_MAX))
         .lenient()
         .newer_values()
+        .header("If-None-Match", "The `ETag` of the client's copy.")
+        .answers_empty(304, "The client's copy is current.")
+        .with_header("ETag")
         .faults("zipCode", Malformed, message, "A parameter is invalid.")
 }
 

@@ -294,6 +294,7 @@ fn a_paused_partner_is_not_previewed() {
                 product_type,
                 lead: Lead::default(),
                 max_deposit: None,
+                limit: None,
                 newer_values: false,
                 company: Uuid::nil(),
             };

@@ -60,6 +60,7 @@ pub const CHAPTERS: &[Chapter] = &[
     chapter!(DAEMON, "operator", "First hour as an operator"),
     chapter!(DAEMON, "client", "First hour as a client developer"),
     chapter!(DAEMON, "moving", "Moving here from another provider"),
+    chapter!(DAEMON, "changes", "What changed for clients"),
     chapter!(DAEMON, "partner", "First hour as a partner"),
     chapter!(DAEMON, "tuning", "Tuning timeouts, load and ranking"),
     chapter!(DAEMON, "durability", "What survives what"),

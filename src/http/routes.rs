@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::current::api_version::{API_VERSION, PROMPT_VERSION};
 use super::current::ui_utilities::UNIVERSITIES_MAX;
 use super::current::{
-    analytics, callbacks, clicks, demo, docs, explanations, home, leads, loan_reports, offer_pages,
+    analytics, callbacks, clicks, demo, docs, explanations, handbook, home, leads, loan_reports, offer_pages,
     offer_previews, partner_events, prefills, rate_tables, samples, table_events, ui_events, ui_utilities,
     vehicles,
 };
@@ -315,6 +315,9 @@ pub const API: &[ApiRoute] = api_routes! {
     GET "/openapi.json" None All [docs::document]
         "Describes the client API as an OpenAPI document, from which clients can be generated."
         "Documentation" getOpenApi { .answers_as(200, JSON, "The client API.", typed(Type::Object)) }
+    GET "/openapi.yaml" None All [docs::yaml]
+        "Describes the client API as an OpenAPI document in YAML."
+        "Documentation" getOpenApiYaml { .answers_as(200, "application/yaml", "The client API.", text()) }
     GET "/openapi-all.json" None All [docs::whole]
         "Describes every path as an OpenAPI document, including partner reports, pages for browsers and the documentation."
         "Documentation" getWholeOpenApi { .answers_as(200, JSON, "This document.", typed(Type::Object)) }
@@ -328,6 +331,16 @@ pub const API: &[ApiRoute] = api_routes! {
             .answers_as(200, "*/*", "The file.", text())
             .refuses(Failure::not_found_path(), "The page has no such file.")
         }
+    GET "/handbook/{chapter}" None All [handbook::show]
+        "Shows a chapter of the handbook; with .md after its name, as Markdown."
+        "Documentation" showHandbook {
+            .path("chapter", "The name of a chapter, such as `client`, `moving`, `errors`, `input` or `changes`.", text())
+            .answers_as(200, "*/*", "The chapter.", text())
+            .refuses(Failure::not_found_path(), "The handbook has no such chapter.")
+        }
+    GET "/llms.txt" None All [handbook::llms]
+        "Tells language models what there is to read."
+        "Documentation" showLlms { .answers_as(200, "text/plain", "The list.", text()) }
     GET "/demo" None All [demo::show]
         "Shows a page to submit a lead by hand, if the operator serves it."
         "Documentation" showDemo { .answers_page(200, "The page.").refuses(Failure::not_found_path(), "The operator does not serve the page.") }

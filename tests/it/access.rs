@@ -131,9 +131,12 @@ const MATRIX: &[(&str, &str, Cells)] = &[
     ("get", "/approvalProbability/loanReports/{uuid}", seen([404, 200, 200, 404, 404], [404, 404, 200, 404, 404])),
     ("get", "/", everyone([200; 5])),
     ("get", "/openapi.json", everyone([200; 5])),
+    ("get", "/openapi.yaml", everyone([200; 5])),
     ("get", "/openapi-all.json", everyone([200; 5])),
     ("get", "/docs", everyone([200; 5])),
     ("get", "/docs/{file}", everyone([200; 5])),
+    ("get", "/handbook/{chapter}", everyone([200; 5])),
+    ("get", "/llms.txt", everyone([200; 5])),
     ("get", "/demo", everyone([200; 5])),
     ("get", "/demo/{file}", everyone([200; 5])),
     // Its partner is no sample.
@@ -272,6 +275,7 @@ fn address(base: &str, path: &str, record: &Record) -> String {
         .replace("{id}", &record.offer)
         .replace("{prefillToken}", &record.prefill)
         .replace("{page}", &record.page)
+        .replace("{chapter}", "client")
         .replace("{file}", if path.starts_with("/docs") { "start.js" } else { "demo.js" });
     let query = match path {
         "/leads/universities" => "?limit=1",

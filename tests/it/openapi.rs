@@ -78,12 +78,15 @@ async fn what_no_client_calls_is_told_apart() {
         "/demo/{file}",
         "/docs",
         "/docs/{file}",
+        "/handbook/{chapter}",
+        "/llms.txt",
         "/offers/{page}",
         "/offers/{page}/embed",
         "/offers/{page}/events",
         "/offers/{page}/{offer}/seen.gif",
         "/openapi-all.json",
         "/openapi.json",
+        "/openapi.yaml",
         "/partnerEvents",
         "/samples/{partner}/{name}",
         "/uiEvent/offerDisplays/{leadUuid}/{rateTableUuid}/{offerUuid}/pixel.gif",
@@ -180,7 +183,47 @@ async fn a_field_of_a_lead_is_of_one_type_or_null() {
         assert_eq!(status, if fits { 200 } else { 422 }, "{body}");
     }
     // Kinder than it says.
-    assert_eq!(daemon.submit(r#"{"loanInformation":{"loanAmount":" "}}"#).await.status, 200);
+    for blank in ["", " "] {
+        assert_eq!(
+            daemon.submit(json!({"loanInformation": {"loanAmount": blank}}).to_string()).await.status,
+            200
+        );
+    }
+}
+
+/// What a developer or a language model reads first, beside the document.
+#[tokio::test]
+async fn the_handbook_is_on_the_same_address() {
+    let daemon = daemon().await;
+    for chapter in ["client", "moving", "errors", "input", "changes"] {
+        let page = without_token(&daemon, &format!("/handbook/{chapter}")).await;
+        assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+        let html = String::from_utf8(page.body.to_vec()).unwrap();
+        let links = html.split("href=\"").skip(1).filter_map(|rest| rest.split(['"', '#']).next());
+        for link in links.filter(|link| !link.is_empty() && !link.contains("://") && *link != "../docs") {
+            assert_eq!(
+                without_token(&daemon, &format!("/handbook/{link}")).await.status,
+                200,
+                "{chapter}: {link}"
+            );
+        }
+    }
+    assert_eq!(without_token(&daemon, "/handbook/nothing").await.status, 404);
+    let text =
+        async |path: &str| String::from_utf8(without_token(&daemon, path).await.body.to_vec()).unwrap();
+    assert!(text("/handbook/errors.md").await.starts_with("# What each error means\n"));
+    let list = text("/llms.txt").await;
+    let links: Vec<&str> = list.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+    assert!(links.len() >= 9, "{links:?}");
+    for link in links {
+        assert_eq!(without_token(&daemon, &format!("/{link}")).await.status, 200, "{link}");
+    }
+    let yaml = text("/openapi.yaml").await;
+    assert!(yaml.contains("\n\"openapi\": \"3.1.0\"\n"), "{yaml:.200}");
+    let document = document(&daemon).await;
+    let data = &document["components"]["schemas"]["LeadWebhook"]["properties"]["data"];
+    assert_eq!(data["$ref"], "#/components/schemas/LeadEvent");
+    assert!(document["webhooks"]["leadEvent"]["post"]["requestBody"].is_object());
 }
 
 /// The page loads only what the daemon has, and the browser is told to load nothing else.
@@ -207,17 +250,6 @@ async fn the_page_needs_nothing_outside() {
     assert_eq!(without_token(&daemon, "/docs/index.html").await.status, 404);
 }
 
-#[tokio::test]
-async fn no_reference_dangles() {
-    let document = whole(&daemon().await).await;
-    let text = document.to_string();
-    let references: BTreeSet<&str> =
-        text.split(r##""$ref":"#"##).skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    assert!(references.len() > 50, "{}", references.len());
-    for reference in references {
-        assert!(document.pointer(reference).is_some(), "{reference}");
-    }
-}
 /// Generators that name files or fields without regard to case would write one over another.
 #[tokio::test]
 async fn no_two_keys_of_a_type_differ_by_case_only() {
@@ -242,3 +274,14 @@ async fn no_two_keys_of_a_type_differ_by_case_only() {
     }
 }
 
+#[tokio::test]
+async fn no_reference_dangles() {
+    let document = whole(&daemon().await).await;
+    let text = document.to_string();
+    let references: BTreeSet<&str> =
+        text.split(r##""$ref":"#"##).skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert!(references.len() > 50, "{}", references.len());
+    for reference in references {
+        assert!(document.pointer(reference).is_some(), "{reference}");
+    }
+}

@@ -1,8 +1,10 @@
-//! `GET /openapi.json`, `GET /openapi-all.json`, `GET /docs`, `GET /docs/{file}`
+//! `GET /openapi.json`, `GET /openapi.yaml`, `GET /openapi-all.json`, `GET /docs`, `GET /docs/{file}`
 
+use std::fmt::Write;
 use std::sync::OnceLock;
 
 use hyper::header::CONTENT_SECURITY_POLICY;
+use serde_json::Value;
 
 use crate::prelude::*;
 use offerd_web::Compressed;
@@ -46,6 +48,7 @@ pub struct Docs {
     addresses: Addresses,
     make: fn(Extent, &Addresses) -> Bytes,
     documents: [OnceLock<Unchanging>; 2],
+    yaml: OnceLock<Unchanging>,
     page: Unchanging,
     files: [OnceLock<Unchanging>; FILES.len()],
     policy: HeaderValue,
@@ -81,6 +84,7 @@ impl Docs {
             addresses,
             make,
             documents: Default::default(),
+            yaml: OnceLock::new(),
             page: Unchanging::new("text/html; charset=utf-8", PAGE),
             files: Default::default(),
         }
@@ -95,6 +99,36 @@ impl Docs {
 /// Answers with the OpenAPI document for clients.
 pub async fn document(context: Context<ApiState>) -> Answer {
     Ok(context.app.docs.document(Extent::Clients))
+}
+
+/// Answers with the OpenAPI document for clients as YAML.
+pub async fn yaml(context: Context<ApiState>) -> Answer {
+    let Docs { yaml, make, addresses, .. } = &context.app.docs;
+    let make = || {
+        let document = serde_json::from_slice(&make(Extent::Clients, addresses)).unwrap_or_default();
+        let mut text = String::new();
+        write_yaml(&document, 0, &mut text);
+        Unchanging::new("application/yaml", text.trim_start().to_owned() + "\n")
+    };
+    Ok(yaml.get_or_init(make).reply())
+}
+
+/// Writes JSON as YAML in lines. Keys and texts stay in quotes, which YAML reads as JSON does.
+fn write_yaml(value: &Value, indent: usize, out: &mut String) {
+    let rows: Vec<(String, &Value)> = match value {
+        Value::Object(rows) if !rows.is_empty() => {
+            rows.iter().map(|(key, value)| (format!("{}:", Value::from(key.as_str())), value)).collect()
+        }
+        Value::Array(rows) if !rows.is_empty() => rows.iter().map(|value| ("-".to_owned(), value)).collect(),
+        scalar => {
+            let _ = write!(out, " {scalar}");
+            return;
+        }
+    };
+    for (key, value) in rows {
+        let _ = write!(out, "\n{:indent$}{key}", "");
+        write_yaml(value, indent + 2, out);
+    }
 }
 
 /// Answers with the OpenAPI document of every path.

@@ -9,7 +9,8 @@ const SANDBOX: &str = "<!-- sandbox -->";
 
 const DEMO: &str = "<li><a href=\"demo\">/demo</a>: submit a lead by hand, and watch its offers arrive</li>";
 
-const POLICY: HeaderValue = HeaderValue::from_static(
+/// For pages with styles of their own and nothing else.
+pub const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
 

@@ -8,6 +8,7 @@ pub mod clicks;
 pub mod demo;
 pub mod docs;
 pub mod explanations;
+pub mod handbook;
 pub mod home;
 pub mod leads;
 pub mod loan_reports;

@@ -9,16 +9,20 @@ pub mod shared;
 use bytes::Bytes;
 use hyper::Method;
 use utoipa::openapi::info::{InfoBuilder, LicenseBuilder};
-use utoipa::openapi::path::{HttpMethod, PathItem, PathsBuilder};
+use utoipa::openapi::path::{
+    HttpMethod, OperationBuilder, ParameterBuilder, ParameterIn, PathItem, Paths, PathsBuilder,
+};
+use utoipa::openapi::request_body::RequestBodyBuilder;
+use utoipa::openapi::response::Response;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::server::{Server, ServerBuilder};
 use utoipa::openapi::tag::TagBuilder;
-use utoipa::openapi::{ComponentsBuilder, OpenApi, OpenApiBuilder};
+use utoipa::openapi::{ComponentsBuilder, ContentBuilder, OpenApi, OpenApiBuilder, Ref, Required};
 
-use self::draft::{OperationDraft, SIGNATURE, TOKEN};
+use self::draft::{JSON, OperationDraft, SIGNATURE, TOKEN, text};
 use super::current::docs::{Addresses, Extent};
 use super::routes::{API, INTEGRATIONS};
-use offerd_model::Components;
+use offerd_model::{Components, EventType, LeadEvent, schema};
 use offerd_web::signature;
 
 const ABOUT: &str = include_str!("about.md");
@@ -46,6 +50,7 @@ fn document(extent: Extent, addresses: &Addresses) -> OpenApi {
             paths = paths.path(row.path, PathItem::new(method(&row.method), operation));
         }
     }
+    let webhooks = webhooks(&mut components);
     let tag = |(name, about)| TagBuilder::new().name(name).description(Some::<&str>(about)).build();
     let info = InfoBuilder::new().title("offerd").version(env!("CARGO_PKG_VERSION"));
     let license = LicenseBuilder::new().name("Apache-2.0").identifier(Some("Apache-2.0")).build();
@@ -54,8 +59,32 @@ fn document(extent: Extent, addresses: &Addresses) -> OpenApi {
         .servers(Some([server(&addresses.api)]))
         .tags(Some(sections(extent).map(tag)))
         .paths(paths)
+        .webhooks(Some(webhooks))
         .components(Some(secured(ComponentsBuilder::new().schemas_from_iter(components), extent).build()))
         .build()
+}
+
+/// What a company's webhook is sent, for every event of its leads (`src/outbound/postbacks`).
+fn webhooks(components: &mut Components) -> Paths {
+    let event = schema::object([
+        ("type", schema::reference::<EventType>(components), true),
+        ("timestamp", schema::text("date-time"), true),
+        ("data", schema::reference::<LeadEvent>(components), true),
+    ]);
+    components.push(("LeadWebhook".to_owned(), event.into()));
+    let body = ContentBuilder::new().schema(Some(Ref::from_schema_name("LeadWebhook"))).build();
+    let mut operation = OperationBuilder::new()
+        .operation_id(Some("receiveLeadEvent"))
+        .summary(Some("Takes an event of a lead, signed as Standard Webhooks are."))
+        .request_body(Some(
+            RequestBodyBuilder::new().content(JSON, body).required(Some(Required::True)).build(),
+        ))
+        .response("2XX", Response::new("Stored. After any other answer, the event is sent again."));
+    for name in ["webhook-id", "webhook-timestamp", "webhook-signature"] {
+        let header = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Header);
+        operation = operation.parameter(header.required(Required::True).schema(Some(text())).build());
+    }
+    PathsBuilder::new().path("leadEvent", PathItem::new(HttpMethod::Post, operation.build())).build()
 }
 
 fn secured(components: ComponentsBuilder, extent: Extent) -> ComponentsBuilder {

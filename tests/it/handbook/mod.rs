@@ -147,6 +147,9 @@ const NOT_CALLED_BY_CLIENTS: &[&str] = &[
     "/offers/{page}/{offer}/seen.gif",
     "/samples/{partner}/{name}",
     "/openapi-all.json",
+    "/openapi.yaml",
+    "/handbook/{chapter}",
+    "/llms.txt",
     "/partnerEvents",
     "/callbacks/{id}",
 ];

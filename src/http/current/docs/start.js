@@ -8,10 +8,11 @@ follow();
 
 // Contacts no other host: disables the validator that Swagger UI would call for the document.
 SwaggerUIBundle({
-  url: "openapi-all.json",
+  url: "openapi.json",
   dom_id: "#interface",
   deepLinking: true,
   defaultModelsExpandDepth: 0,
   displayOperationId: true,
+  persistAuthorization: true,
   validatorUrl: null,
 });

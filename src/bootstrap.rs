@@ -1,6 +1,7 @@
 //! The first start: creates and prints a test company with a token of each kind and the console's secret.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use offerd_base::run_file::RunFile;
 use offerd_model::TokenKind;
@@ -11,7 +12,7 @@ use offerd_store::tokens::{NewToken, Tokens};
 const COMPANY: &str = "Sandbox";
 
 /// A lead for which the sample catalog has offers.
-const SAMPLE_LEAD: &str = r#"{"productTypes":["loan"],"personalInformation":{"state":"WA"},
+const SAMPLE_LEAD: &str = r#"{"productTypes":["loan","credit_card","savings"],"personalInformation":{"state":"WA"},
          "loanInformation":{"purpose":"debt_consolidation","loanAmount":10000},
          "creditInformation":{"providedCreditRating":"good"}}"#;
 
@@ -66,9 +67,12 @@ fn of_operators(FirstSignIn { secret, link }: &FirstSignIn) -> String {
     format!(include_str!("bootstrap/sign_in.txt"), program = program(), secret = secret, link = link) + "\n"
 }
 
-/// The program as it was invoked, so that a printed line works when pasted.
+/// The program as it was invoked, so that a printed line works when pasted, in any directory.
 fn program() -> String {
-    std::env::args_os().next().map_or_else(|| "offerd".to_owned(), |name| name.to_string_lossy().into_owned())
+    let name = PathBuf::from(std::env::args_os().next().unwrap_or_else(|| "offerd".into()));
+    let is_path = name.components().count() > 1;
+    let name = if is_path { std::path::absolute(&name).unwrap_or(name) } else { name };
+    name.display().to_string()
 }
 
 /// Prints everything at once. It is no error if the reader closes the pipe early.

@@ -19,6 +19,7 @@ mod events;
 mod experiment;
 mod explain;
 mod files;
+mod init;
 mod key;
 mod lead;
 mod lines;
@@ -98,6 +99,12 @@ enum Command {
         /// and the numbers of partners, seats (a partner's products) and offers
         #[arg(long)]
         json: bool,
+    },
+    /// Write settings, the sample partners and a test lead into a directory, for a first start without a clone
+    Init {
+        /// Directory to write into; no file in it is overwritten
+        #[arg(value_name = "DIR")]
+        directory: PathBuf,
     },
     /// Diagnose the machine: limits, disk, clock, key, store, certificates, ports, partners; says what is
     /// wrong and how to fix it
@@ -249,6 +256,7 @@ async fn execute(config: Option<&Path>, command: Command) -> Result<(), CommandE
     match command {
         Command::Serve => unreachable!("the daemon has a runtime of its own"),
         Command::Check { json } => check::run(config, json).await,
+        Command::Init { directory } => init::run(&directory),
         Command::Doctor { json } => doctor::run(config, json).await,
         Command::Console(arguments) => console::run(config, &arguments).await,
         Command::Token(command) => token::run(&good()?, command).await,

@@ -2,7 +2,8 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::process::{Output, Stdio};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use hyper::Method;
@@ -17,6 +18,34 @@ fn stdout(output: &Output) -> String {
 
 fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// The binary alone, in any directory.
+#[test]
+fn init_writes_all_that_a_first_start_needs_and_overwrites_nothing() {
+    let plan = Daemon::with_partners(Vec::new());
+    let init = || plan.command(&["init", "try"]).output().unwrap();
+    let made = init();
+    assert!(made.status.success(), "{}", stderr(&made));
+    let again = init();
+    assert!(!again.status.success() && stderr(&again).contains("File exists"), "{}", stderr(&again));
+
+    let directory = plan.directory().join("try");
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("partners");
+    for entry in std::fs::read_dir(samples).unwrap() {
+        let file = entry.unwrap();
+        let written = std::fs::read(directory.join("partners").join(file.file_name())).unwrap();
+        assert_eq!(written, std::fs::read(file.path()).unwrap(), "{:?}", file.file_name());
+    }
+    assert_eq!(std::fs::read_to_string(directory.join("lead.json")).unwrap(), sample("personal_loan"));
+    let mut check = Command::new(env!("CARGO_BIN_EXE_offerd"));
+    check.args(["check", "--json", "--config"]).arg(directory.join("offerd.toml")).current_dir("/");
+    let told: Value = serde_json::from_slice(&check.output().unwrap().stdout).unwrap();
+    assert_eq!(
+        (&told["faults"], told["partners"].as_u64() > Some(20)),
+        (&serde_json::json!([]), true),
+        "{told}"
+    );
 }
 
 #[tokio::test]

@@ -1,7 +1,8 @@
 //! Checkpoints: sync the record files, which makes full segments of the journal obsolete.
 //!
 //! A background thread makes them while the writer continues. When [`BEHIND`] segments are pending the writer
-//! waits, so that recovery has a bounded amount to read. Afterwards it closes volumes out of active use.
+//! waits, so that recovery has a bounded amount to read, and indexes have a bounded part in memory alone. Then
+//! it moves that part to sled where it is large, and closes volumes out of active use.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -72,5 +73,6 @@ fn checkpoint(records: &StoredRecords, full: impl IntoIterator<Item = Closed>) -
     records.volumes().make_durable().map_err(|error| error.to_string())?;
     full.into_iter().try_for_each(Closed::retire).map_err(|error| error.to_string())?;
     metrics::histogram!(STORE_CHECKPOINT_SECONDS).record(began.elapsed());
+    records.volumes().settle_indexes().map_err(|error| error.to_string())?;
     records.volumes().close_idle().map_err(|error| error.to_string())
 }

@@ -16,13 +16,14 @@
 //! 4. The group is appended to the journal (`journal`) and synced. From here it is durable, all of it or
 //!    nothing.
 //! 5. The group is appended to the record files (`record_file`) of each volume (`volumes`), then entered into
-//!    their indexes (`index`). Readers are locked out only during the second, so they see the whole group or
-//!    nothing. Then every commit of the group is answered, refused ones included (S1).
+//!    their indexes (`index`), in memory. Readers are locked out only during the second, so they see the
+//!    whole group or nothing. Then every commit of the group is answered, refused ones included (S1).
 //! 6. If a write or a sync fails, no commit of the group is acknowledged and the store is
 //!    [`StoreHealth::Failed`] (L4). If only a stored record cannot be read, the commits are tried one by one,
 //!    and those that need it are refused.
-//! 7. In the background, checkpoints (`checkpoint`) sync the record files and recycle full journal segments.
-//!    The next start replays from the journal what a crash kept from the record files (`recovery`).
+//! 7. In the background, checkpoints (`checkpoint`) sync the record files, recycle full journal segments, and
+//!    bring the indexes to sled. The next start replays from the journal what a crash kept from the record
+//!    files (`recovery`).
 //!
 //! # The source of truth
 //! The journal and the record files: append-only, checksummed, and synced before anything relies on them. The

@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::broken::Reported;
 use super::engine::{EntryWalk, RawEntry, StoreBackend, WriteFault, walk_or_error};
+use super::index::IndexCursor;
 use super::raw::{RawValues, read_clear};
 use super::scan::Scan;
 use super::sealing::{Sealing, data_key};
@@ -24,7 +25,7 @@ use super::volumes::{Appended, Volumes};
 use super::write_observer::WriteObserver;
 use crate::{
     BASE, BrokenRecord, DamageKind, DiskError, DiskResult, FailureLatch, FeedKey, RecordChange, Tree,
-    VolumeNumber, VolumeSelector, index,
+    VolumeNumber, VolumeSelector,
 };
 
 pub(super) struct StoredRecords {
@@ -76,7 +77,7 @@ impl Reads {
     fn walk(&self, volume: VolumeNumber, from: &Bound<Vec<u8>>) -> DiskResult<VolumeWalk> {
         self.hold()?;
         let volume = self.volumes.volume(volume)?;
-        let ahead = volume.map(|volume| (volume.index.range(from.clone()), volume));
+        let ahead = volume.map(|volume| (IndexCursor::new(from.clone()), volume));
         Ok(VolumeWalk { ahead, reads: self.clone() })
     }
 }
@@ -160,7 +161,7 @@ impl StoredRecords {
         self.stalls().step(WriterStep::Readers);
         let _applied = self.reads.applied.write();
         self.stalls().step(WriterStep::Index);
-        appended.iter().try_for_each(Appended::find)?;
+        appended.iter().for_each(Appended::find);
         topics.into_iter().for_each(|topic| self.topics.note(topic));
         if self.observer.listens() {
             self.observer.note(appended.into_iter().flat_map(|appended| appended.changes).collect());
@@ -293,7 +294,7 @@ impl StoreBackend for StoredRecords {
 
 /// The records of a volume in key order. Each step runs while no group is being applied.
 pub(super) struct VolumeWalk {
-    ahead: Option<(index::IndexRange, Arc<Volume>)>,
+    ahead: Option<(IndexCursor, Arc<Volume>)>,
     reads: Reads,
 }
 
@@ -307,11 +308,9 @@ impl Iterator for VolumeWalk {
 
 impl VolumeWalk {
     fn step(&mut self) -> DiskResult<Option<RawEntry>> {
-        let Self { ahead: Some((range, volume)), reads } = self else { return Ok(None) };
+        let Self { ahead: Some((cursor, volume)), reads } = self else { return Ok(None) };
         let _applied = reads.begin()?;
-        for met in range {
-            let (key, _) = reads.told(met)?;
-            // The range may predate a group applied since: the index's current answer counts.
+        while let Some((key, _)) = reads.told(volume.index.next(cursor))? {
             if let Some(value) = reads.read(volume, &key)? {
                 return Ok(Some((key, value)));
             }

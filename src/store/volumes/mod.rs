@@ -82,8 +82,8 @@ pub(super) struct Appended {
 
 impl Appended {
     /// Enters them into the volume's index.
-    pub(super) fn find(&self) -> DiskResult<()> {
-        self.volume.find(&self.changes, &self.locators)
+    pub(super) fn find(&self) {
+        self.volume.find(&self.changes, &self.locators);
     }
 }
 
@@ -389,6 +389,15 @@ impl Volumes {
         self.options.sync_fault.strike()?;
         self.damages.save();
         self.all_open().iter().try_for_each(|volume| volume.files.sync())
+    }
+
+    /// Moves what the open indexes hold in memory alone to sled, where that is much.
+    pub(super) fn settle_indexes(&self) -> DiskResult<()> {
+        self.all_open().iter().try_for_each(|volume| match volume.index.settle() {
+            // It may have been dropped meanwhile, with its files.
+            Err(_) if self.standing(volume.files.volume).is_none() => Ok(()),
+            settled => settled,
+        })
     }
 
     pub(super) fn is_base_file_full(&self) -> bool {

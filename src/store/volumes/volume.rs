@@ -15,9 +15,6 @@ use crate::{
     DamageKind, Damages, DiskError, DiskResult, FileDamage, Neighbour, RecordChange, Tree, VolumeNumber,
 };
 
-/// Entries inserted into a new index at once, sorted by key.
-const AT_ONCE: usize = 128 * 1024;
-
 pub(crate) struct Volume {
     pub(crate) files: VolumeFiles,
     /// Locates records in the files. Reads and writes exclude each other.
@@ -95,17 +92,13 @@ impl Volume {
     }
 
     /// Enters changes into the index, with the places they were appended to.
-    pub(crate) fn find(&self, changes: &[RecordChange], locators: &[Locator]) -> DiskResult<()> {
+    pub(crate) fn find(&self, changes: &[RecordChange], locators: &[Locator]) {
         for (change, locator) in changes.iter().zip(locators) {
-            match change.value {
-                Some(_) => self.index.put(&change.key, *locator)?,
-                None => self.index.remove(&change.key)?,
-            }
+            self.index.set(&change.key, change.value.as_ref().map(|_| *locator));
         }
         if let Some(Locator { file, at, length }) = locators.last() {
             *self.found_until.lock() = (*file, at + u64::from(*length));
         }
-        Ok(())
     }
 
     pub(super) fn found_until(&self) -> (FileNumber, u64) {
@@ -142,34 +135,18 @@ impl Drop for Volume {
 
 fn made(files: &VolumeFiles, options: IndexOptions<'_>, damages: &Damages) -> DiskResult<VolumeIndex> {
     let index = VolumeIndex::make(options)?;
-    let mut gathered: Vec<(Vec<u8>, Option<Locator>)> = Vec::new();
+    let mut gathered: Vec<(Box<[u8]>, Option<Locator>)> = Vec::new();
     for_each_entry(files, damages, |FileEntry { locator, key, value }| {
-        gathered.push((key, value.map(|_| locator)));
-        match gathered.len() < AT_ONCE {
+        gathered.push((key.into(), value.map(|_| locator)));
+        match gathered.len() < options.built_at_once() {
             true => Ok(()),
-            false => take_in(&index, &mut gathered),
+            // The last entry of a key counts.
+            false => index.merge(&gathered.drain(..).collect()),
         }
     })?;
-    take_in(&index, &mut gathered)?;
+    index.merge(&gathered.into_iter().collect())?;
     index.hold()?;
     Ok(index)
-}
-
-/// Inserts the gathered entries into an index, each key once and in key order, which is fastest in sled.
-fn take_in(index: &VolumeIndex, gathered: &mut Vec<(Vec<u8>, Option<Locator>)>) -> DiskResult<()> {
-    // The sort is stable, so the last entry of a key counts.
-    gathered.sort_by(|(one, _), (other, _)| one.cmp(other));
-    let mut ahead = gathered.drain(..).peekable();
-    while let Some((key, locator)) = ahead.next() {
-        if ahead.peek().is_some_and(|(next, _)| *next == key) {
-            continue;
-        }
-        match locator {
-            Some(locator) => index.put(&key, locator)?,
-            None => index.remove(&key)?,
-        }
-    }
-    Ok(())
 }
 
 /// Passes each entry of a volume's files to `take`, and notes damage.

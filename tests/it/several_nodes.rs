@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use offerd::config::Settings;
 use serde_json::Value;
@@ -59,6 +60,30 @@ fn the_balancer_of_the_example_knows_every_node_and_asks_whether_it_takes_leads(
     for node in &nodes {
         assert!(composed.contains(&format!("NODE_NAME: node{node}")), "{node}");
         assert!(composed.contains(&format!("BASE_URL: http://node{node}:8081")), "{node}");
+    }
+}
+
+/// A check without an answer fails after `inter`, and `fall` failures cut a node off; of one that answers, no session
+/// is cut.
+#[test]
+fn the_balancer_of_the_example_cuts_off_a_node_that_hangs_and_not_one_that_is_stopping() {
+    let balanced = shipped("compose/haproxy.cfg");
+    let given = |key: &str| {
+        let mut words = balanced.split_whitespace().skip_while(|word| *word != key);
+        words.nth(1).unwrap_or_else(|| panic!("{key} is missing")).to_owned()
+    };
+    let every = humantime::parse_duration(&given("inter")).unwrap();
+    let checks: u32 = given("fall").parse().unwrap();
+    assert!(every * (checks + 1) <= Duration::from_secs(5));
+    assert!(!balanced.contains("timeout check"), "it would be added to each check");
+    assert_eq!(given("on-marked-down"), "shutdown-sessions");
+    for backend in balanced.split("\nbackend ").skip(1) {
+        let asks_ready = backend.contains("option httpchk GET /readyz");
+        assert_eq!(
+            asks_ready,
+            backend.contains("http-check expect status 200 error-status L7OKC"),
+            "{backend}"
+        );
     }
 }
 

@@ -1,10 +1,13 @@
 //! Stalls: detects a disk that does not answer. An atomic shows every thread the writer's step and its start.
+//!
+//! Time counts as the watching thread sees it: while the process is stopped, nothing runs and no disk is late.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 use std::{io, mem, thread};
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::health::FailureLatch;
@@ -13,6 +16,9 @@ use offerd_base::worded;
 
 /// Checks within the time that a step may take.
 const LOOKS: u32 = 5;
+
+/// The most time that counts from one look to the next, in times of the planned.
+const STRETCH: u32 = 2;
 
 const SELDOM: Duration = Duration::from_millis(250);
 
@@ -65,10 +71,12 @@ impl Stall {
 
 #[derive(Debug)]
 pub(super) struct Stalls {
-    opened: Instant,
+    looked: Mutex<Instant>,
+    /// Microseconds that the process has run, as seen by the looks.
+    ran: AtomicU64,
     /// The duration from which a step counts as a stall.
     pub(super) after: Duration,
-    /// Microseconds from `opened` times [`DISTINCT`], plus the step; 0 while the writer is idle.
+    /// `ran` at the start of the step times [`DISTINCT`], plus the step; 0 while the writer is idle.
     at: AtomicU64,
     /// Whether a stall has been logged; wakes those waiting for one.
     shown: watch::Sender<bool>,
@@ -76,12 +84,13 @@ pub(super) struct Stalls {
 
 impl Stalls {
     pub(super) fn new(after: Duration) -> Self {
-        Self { opened: Instant::now(), after, at: AtomicU64::new(0), shown: watch::Sender::new(false) }
+        let (looked, shown) = (Mutex::new(Instant::now()), watch::Sender::new(false));
+        Self { looked, ran: AtomicU64::new(0), after, at: AtomicU64::new(0), shown }
     }
 
     /// The writer begins a step, which ends the one before.
     pub(super) fn step(&self, step: WriterStep) {
-        let micros = u64::try_from(self.opened.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let micros = self.ran.load(Ordering::Acquire);
         self.note(micros.saturating_mul(DISTINCT) | (step as u64 + 1));
     }
 
@@ -103,8 +112,24 @@ impl Stalls {
 
     fn stall_at(&self, at: u64) -> Option<Stall> {
         let step = STEPS.into_iter().find(|step| *step as u64 + 1 == at % DISTINCT)?;
-        let lasts = self.opened.elapsed().saturating_sub(Duration::from_micros(at / DISTINCT));
+        let ran = self.ran.load(Ordering::Acquire);
+        let lasts = Duration::from_micros(ran.saturating_sub(at / DISTINCT));
         (lasts >= self.after).then_some(Stall { step, lasts })
+    }
+
+    /// Counts the time since the last look, and logs the part in which the process did not run.
+    fn tick(&self, now: Instant) {
+        let since = now.saturating_duration_since(mem::replace(&mut self.looked.lock(), now));
+        let ran = since.min(self.every() * STRETCH);
+        self.ran.fetch_add(u64::try_from(ran.as_micros()).unwrap_or(0), Ordering::AcqRel);
+        let stopped = since - ran;
+        if stopped >= self.after.max(SELDOM) {
+            tracing::warn!(?stopped, "the process did not run: it was stopped, or the machine was suspended");
+        }
+    }
+
+    fn every(&self) -> Duration {
+        (self.after / LOOKS).clamp(Duration::from_millis(1), SELDOM)
     }
 
     pub(super) async fn until_stalled(&self) {
@@ -163,11 +188,13 @@ impl Stalls {
 }
 
 pub(super) fn watch(stalls: &Arc<Stalls>, latch: &Arc<FailureLatch>) -> io::Result<()> {
-    let every = (stalls.after / LOOKS).clamp(Duration::from_millis(1), SELDOM);
+    let every = stalls.every();
+    *stalls.looked.lock() = Instant::now();
     let (stalls, latch) = (Arc::downgrade(stalls), Arc::downgrade(latch));
     metrics::gauge!(STORE_STALLED).set(0.0);
     let looking = move || {
         while let Some((stalls, latch)) = Weak::upgrade(&stalls).zip(Weak::upgrade(&latch)) {
+            stalls.tick(Instant::now());
             stalls.look(&latch);
             drop((stalls, latch));
             thread::park_timeout(every);
@@ -197,6 +224,22 @@ mod tests {
         let patient = Stalls::new(Duration::from_secs(3600));
         patient.step(WriterStep::Index);
         assert_eq!(patient.stall(), None);
+    }
+
+    /// SIGSTOP of the process, or a machine that sleeps, is no fault of the disk.
+    #[test]
+    fn time_in_which_the_process_does_not_run_is_no_stall() {
+        let stalls = Stalls::new(Duration::from_secs(1));
+        let mut now = *stalls.looked.lock();
+        let mut look_after = |time| {
+            now += time;
+            stalls.tick(now);
+            stalls.stall().is_some()
+        };
+        stalls.step(WriterStep::Journal);
+        assert!(!look_after(Duration::from_secs(60)), "it was stopped");
+        let looks = (0..10).map(|_| look_after(Duration::from_millis(200)));
+        assert_eq!(looks.filter(|is_stall| *is_stall).count(), 8, "it runs, and the disk hangs");
     }
 
     #[tokio::test]

@@ -55,6 +55,7 @@ fn summary(ReceiverTest { receiver, place, error }: &ReceiverTest) -> String {
 
 fn show(status: &AlertsStatus) {
     status.doubt.iter().for_each(page::print);
+    status.node.iter().for_each(|node| page::print(format_args!("evaluated by node {node}, the leader")));
     match status.alerts.is_empty() {
         true if status.doubt.is_some() => {}
         true => page::print("no alert is firing, pending or recently ended"),

@@ -370,7 +370,9 @@ fn keep_alerts(
     let cause = move |partner: &str, product_type: &str| {
         let mut statuses = judging.statuses().into_iter();
         let is_it = |it: &SeatStatus| it.partner == partner && it.product_type.as_str() == product_type;
-        statuses.find(is_it)?.health.cause
+        let SeatStatus { health, breaker, .. } = statuses.find(is_it)?;
+        let causes: Vec<String> = health.cause.into_iter().chain(breaker).collect();
+        (!causes.is_empty()).then(|| causes.join("; breaker "))
     };
     let running = alerts::AlertKeeper::start(store, board.clone(), settings.clone(), measure, cause)?;
     Ok((board, running))

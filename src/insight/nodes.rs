@@ -268,6 +268,21 @@ fn troubles((node, told): LiveNode<'_>) -> Vec<String> {
     [lapsed, silent, clock, alone].into_iter().flatten().collect()
 }
 
+/// The names of the nodes, each with whether its lease has run out without its coming back. May wait for the
+/// database.
+///
+/// # Errors
+/// The database cannot be read.
+pub fn lost(store: &Store) -> Result<BTreeMap<String, bool>, ReadError> {
+    Ok(lost_of(store.nodes()?))
+}
+
+/// Of the nodes of a name, in order of arrival, the last counts. A command has no name.
+fn lost_of(nodes: Vec<NodeRow>) -> BTreeMap<String, bool> {
+    let named = |row: &NodeRow| serde_json::from_str::<NodeStatus>(&row.status).ok().map(|told| told.name);
+    nodes.iter().filter_map(|row| Some((named(row)?, row.left_ms < 0))).collect()
+}
+
 /// The warning about the settings of a node that is about to start, if any.
 pub fn remark(settings: &Settings) -> Option<String> {
     (settings.store.database().is_some() && settings.api.base_url.is_none()).then(|| {
@@ -373,6 +388,24 @@ mod tests {
         let nodes = [node("one", |_| ()), NodeView { lease_left_ms: Some(-1), ..node("two", |_| ()) }];
         let told = warnings(&nodes);
         assert!(told.len() == 1 && told[0].starts_with("two has not renewed its lease"), "{told:?}");
+    }
+
+    #[test]
+    fn a_node_is_lost_when_its_lease_runs_out_and_not_when_it_leaves_or_has_come_back() {
+        let row = |name: &str, left_ms, ended_ms| {
+            let told = NodeStatus { name: name.to_owned(), ..NodeStatus::default() };
+            NodeRow { left_ms, ended_ms, status: told.text(), ..NodeRow::default() }
+        };
+        let rows = vec![
+            row("back", -1, Some(7)),
+            row("hangs", -1, None),
+            row("killed", -1, Some(8)),
+            row("stopped", 900, Some(9)),
+            row("back", 900, None),
+            NodeRow { left_ms: -1, ..NodeRow::default() },
+        ];
+        let wanted = [("back", false), ("hangs", true), ("killed", true), ("stopped", false)];
+        assert_eq!(lost_of(rows), wanted.map(|(name, is_lost)| (name.to_owned(), is_lost)).into());
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub struct NodeRow {
     pub id: Uuid,
     /// When it opened the store, in Unix milliseconds of the database.
     pub since_ms: i64,
-    /// Remaining time of its lease in ms; negative after it has expired.
+    /// Remaining time of its lease in ms, now or when it ended; negative after the lease has expired.
     pub left_ms: i64,
     /// When it ended, if it has.
     pub ended_ms: Option<i64>,

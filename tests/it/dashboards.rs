@@ -57,6 +57,8 @@ struct Asked {
     /// A metric as it is told, with the labels that must match, each with its value.
     selected: Vec<(String, Vec<(String, String)>)>,
     grouped_by: BTreeSet<String>,
+    /// The labels that it makes of others.
+    made: BTreeSet<String>,
 }
 
 fn asked(query: &str) -> Asked {
@@ -68,6 +70,9 @@ fn asked(query: &str) -> Asked {
         rest = &rest[at + name.len()..];
         let matchers = rest.strip_prefix('{').and_then(matchers);
         asked.selected.push((name, matchers.unwrap_or_default()));
+    }
+    for made in query.split("label_replace(").skip(1).filter_map(|rest| rest.split('"').nth(1)) {
+        asked.made.insert(made.to_owned());
     }
     for grouping in query.split(" by (").skip(1).filter_map(|rest| rest.split(')').next()) {
         asked.grouped_by.extend(grouping.split(',').map(|label| label.trim().to_owned()));
@@ -107,8 +112,8 @@ fn check(place: &str, query: &str) {
         count('(') == count(')') && count('{') == count('}') && count('[') == count(']'),
         "{place}: {query}"
     );
-    let Asked { selected, grouped_by } = asked(query);
-    let mut known: BTreeSet<&str> = GIVEN.iter().copied().collect();
+    let Asked { selected, grouped_by, made } = asked(query);
+    let mut known: BTreeSet<&str> = GIVEN.iter().copied().chain(made.iter().map(String::as_str)).collect();
     for (told, matchers) in &selected {
         let metric = metric(told);
         let labels: BTreeSet<&str> = metric.labels.iter().chain(GIVEN).copied().collect();
@@ -194,7 +199,7 @@ fn each_panel_asks_for_what_there_is_and_each_metric_has_a_panel() {
     let mut shown = BTreeSet::new();
     for (title, query, legend) in &panels {
         check(title, query);
-        let Asked { selected, grouped_by } = asked(query);
+        let Asked { selected, grouped_by, .. } = asked(query);
         shown.extend(selected.iter().map(|(told, _)| metric(told).name));
         for label in legend.split("{{").skip(1).filter_map(|rest| rest.split("}}").next()) {
             assert!(grouped_by.contains(label), "{title} shows {label}");
@@ -209,7 +214,7 @@ fn each_panel_asks_for_what_there_is_and_each_metric_has_a_panel() {
 fn a_query_is_read() {
     let query =
         r#"sum by (le, partner) (rate(offerd_x_bucket{listener="api", route=~"/a/{uuid}"}[5m])) / offerd_y"#;
-    let Asked { selected, grouped_by } = asked(query);
+    let Asked { selected, grouped_by, .. } = asked(query);
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     assert_eq!(
         selected[0],

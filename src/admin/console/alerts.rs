@@ -15,10 +15,10 @@ pub(super) async fn test(request: &ConsoleRequest) -> Result<View> {
 }
 
 fn page(request: &ConsoleRequest, tried: Option<Vec<ReceiverTest>>) -> Result<View> {
-    let AlertsStatus { alerts, receivers, doubt } = status(&request.app);
+    let AlertsStatus { alerts, receivers, doubt, node } = status(&request.app);
     let (ended, open): (Vec<_>, Vec<_>) = alerts.into_iter().partition(|alert| alert.ended.is_some());
     let rows = |alerts: &[AlertStatus]| alerts.iter().map(row).collect::<Vec<_>>();
-    request.view(PAGE, fields! { open => rows(&open), ended => rows(&ended), receivers, tried, doubt })
+    request.view(PAGE, fields! { open => rows(&open), ended => rows(&ended), receivers, tried, doubt, node })
 }
 
 pub(super) fn row(alert: &AlertStatus) -> Value {

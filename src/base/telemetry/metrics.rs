@@ -166,6 +166,8 @@ metrics! {
     Gauge STORE_CLOCK_OFFSET "offerd_store_clock_offset_seconds" [] "How far the system clock is ahead of the arrival clock; negative if behind.";
     Gauge NODES_ALIVE "offerd_nodes_alive" [] "Daemons and commands that have the store open, as this one knows; 1 for a store in files.";
     Gauge NODE_IS_LEADER "offerd_node_is_leader" [] "1 while this daemon is the leader of those that share the store, else 0.";
+    Gauge NODE_LOST "offerd_node_lost" ["node"] "1 for a node whose lease has run out and that has not come back, as the leader sees it, else 0.";
+    Counter LEADER_CHANGES "offerd_leader_changes_total" ["node"] "Times that a node took over the lead from another.";
     Gauge DATABASE_ROUND_TRIP_SECONDS "offerd_database_round_trip_seconds" [] "Duration of the last lease renewal, for a store in a database.";
     Gauge DATABASE_CLOCK_AHEAD_SECONDS "offerd_database_clock_ahead_seconds" [] "How far the system clock is ahead of the database's; negative if behind.";
     Counter STORE_CLOCK_STEPS "offerd_store_clock_steps_total" ["to": "ahead" | "behind" | "followed"] = 0 "Times that the system clock was more than store.clock_jump ahead of arrivals or behind them, or was followed again: ahead, behind, followed.";

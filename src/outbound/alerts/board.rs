@@ -28,6 +28,8 @@ record! { plain
         receivers: Vec<ReceiverStatus>,
         /// Why alerts may be missing here: this node follows another one, and cannot read what that one wrote.
         doubt?: String,
+        /// The node that evaluates them, where nodes share the store.
+        node?: String,
     }
 
     /// An alert, for people and for other programs.
@@ -111,8 +113,8 @@ impl AlertBoard {
             }
         };
         let receivers = receiver::all(settings).into_iter().map(status).collect();
-        let doubt = ledger.unread.as_ref().map(doubt);
-        AlertsStatus { alerts, receivers, doubt }
+        let (doubt, node) = (ledger.unread.as_ref().map(doubt), ledger.node.clone());
+        AlertsStatus { alerts, receivers, doubt, node }
     }
 }
 

@@ -128,7 +128,10 @@ impl AlertBound {
 
 fn chosen(labels: &[(String, String)], by: &[&str]) -> Labels {
     let of = |wanted: &&str| labels.iter().find(|(label, _)| label == wanted).cloned();
-    by.iter().filter_map(of).collect()
+    // The pool of a partner is called by its key, others have a `/` in their name.
+    let of_pool = || of(&"pool").filter(|(_, name)| !name.contains('/')).map(|(_, name)| name);
+    let partner = |wanted: &&str| Some(("partner".to_owned(), of_pool().filter(|_| *wanted == "partner")?));
+    by.iter().filter_map(|wanted| of(wanted).or_else(|| partner(wanted))).collect()
 }
 
 fn fits(labels: &[(String, String)], (label, wanted): Matcher) -> bool {
@@ -276,6 +279,15 @@ mod tests {
                 assert_eq!(found[0].0, Some(wanted), "{of:?} {level}");
             }
         }
+    }
+
+    #[test]
+    fn a_breaker_of_a_partner_names_it_and_one_of_another_system_does_not() {
+        let label = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let by = ["partner", "pool"];
+        let of = |pool: &str| chosen(&[label("endpoint", "loan"), label("pool", pool)], &by);
+        assert_eq!(of("birch"), [label("partner", "birch"), label("pool", "birch")]);
+        assert_eq!(of("postbacks/acme"), [label("pool", "postbacks/acme")]);
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! The keeper: a thread that evaluates conditions and notifies receivers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use metrics::{counter, gauge};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 use tracing::{info, warn};
@@ -21,8 +22,8 @@ use super::state::{Alert, AlertChange, ConditionEvaluation, fingerprint, next};
 use crate::outbox::{Worker, wire};
 use offerd_base::config::{AlertSettings, Settings};
 use offerd_base::telemetry::figures::MetricsSnapshot;
-use offerd_base::telemetry::metrics::PARTNER_HEALTH;
-use offerd_insight::nodes::NodeStatus;
+use offerd_base::telemetry::metrics::{LEADER_CHANGES, NODE_LOST, PARTNER_HEALTH, WIRE_BREAKER_STATE};
+use offerd_insight::nodes::{self, NodeStatus};
 use offerd_store::{Store, StoreHealth};
 use offerd_wire::Wire;
 
@@ -53,6 +54,8 @@ pub struct AlertKeeper {
     wire: Wire,
     readings: BTreeMap<&'static str, Readings>,
     baseline: AlertBaseline,
+    /// The names of the nodes that the metric of lost ones has.
+    nodes: BTreeSet<String>,
     begun_ms: i64,
     under_way: FuturesUnordered<BoxFuture<'static, DeliveryResult>>,
 }
@@ -70,12 +73,26 @@ impl AlertKeeper {
         cause: impl Fn(&str, &str) -> Option<String> + Send + 'static,
     ) -> Result<Worker, String> {
         let begun_ms = store.now_ms();
+        // Its growth is seen only if it is there before.
+        counter!(LEADER_CHANGES, "node" => NodeStatus::of(&settings.borrow()).name).increment(0);
         Worker::start("alerts", move || {
             let (baseline, wire) = (AlertBaseline::load(&store, begun_ms), wire(true));
-            let (readings, under_way) = Default::default();
             let (measure, cause) = (Box::new(measure), Box::new(cause));
-            Self { store, board, settings, measure, cause, wire, readings, baseline, begun_ms, under_way }
-                .run()
+            let (readings, nodes, under_way) = Default::default();
+            Self {
+                store,
+                board,
+                settings,
+                measure,
+                cause,
+                wire,
+                readings,
+                baseline,
+                nodes,
+                begun_ms,
+                under_way,
+            }
+            .run()
         })
     }
 
@@ -122,12 +139,31 @@ impl AlertKeeper {
         // The previous leader writes nothing more.
         let mut ledger = AlertLedger::load(&self.store);
         ledger.unread = None;
+        if self.store.is_shared() {
+            let node = NodeStatus::of(&self.settings.borrow()).name;
+            if ledger.led_by(node.clone()) {
+                counter!(LEADER_CHANGES, "node" => node).increment(1);
+            }
+        }
         *self.board.ledger() = ledger;
         self.begun_ms = self.store.now_ms();
     }
 
+    /// Sets the metric of lost nodes.
+    fn measure_nodes(&mut self) {
+        let Ok(lost) = nodes::lost(&self.store) else { return };
+        self.nodes.extend(lost.keys().cloned());
+        for name in &self.nodes {
+            let is_lost = lost.get(name).copied().unwrap_or(false);
+            gauge!(NODE_LOST, "node" => name.clone()).set(f64::from(u8::from(is_lost)));
+        }
+    }
+
     fn look(&mut self, settings: &Settings) {
         let now_ms = self.store.now_ms();
+        if self.store.is_shared() && matches!(self.store.health(), StoreHealth::Sound) {
+            self.measure_nodes();
+        }
         let figures = (self.measure)();
         let board = self.board.clone();
         // A database that does not answer would delay the alert about it by each read.
@@ -166,8 +202,12 @@ impl AlertKeeper {
         let wait = rule.wait_in(settings);
         for (labels, (holds, value)) in found {
             let mut summary = rule.told(&labels, value);
-            if let (AlertCondition::Level(PARTNER_HEALTH, ..), Some(true)) = (&rule.condition, holds)
-                && let [(_, partner), (_, product_type)] = &*labels
+            let is_of_seat =
+                matches!(rule.condition, AlertCondition::Level(PARTNER_HEALTH | WIRE_BREAKER_STATE, ..));
+            // The endpoint of a partner is called by the product type.
+            if let ([(label, partner), .., (_, product_type)], true, Some(true)) =
+                (&*labels, is_of_seat, holds)
+                && label == "partner"
                 && let Some(cause) = (self.cause)(partner, product_type)
             {
                 summary = format!("{summary}: {cause}");
@@ -197,7 +237,7 @@ impl AlertKeeper {
     }
 
     fn tell(&mut self, settings: &AlertSettings) {
-        let node = || self.store.is_shared().then(|| NodeStatus::of(&self.settings.borrow()).name);
+        let node = self.board.ledger().node.clone();
         let now_ms = self.store.now_ms();
         for receiver in all(settings) {
             let due = self.board.ledger().due(receiver.name(), now_ms);
@@ -206,7 +246,7 @@ impl AlertKeeper {
             }
             let (numbers, messages) = due.into_iter().unzip();
             let batch = MessageBatch::to(receiver.name(), messages, settings);
-            let (wire, batch) = (self.wire.clone(), MessageBatch { node: node(), ..batch });
+            let (wire, batch) = (self.wire.clone(), MessageBatch { node: node.clone(), ..batch });
             self.under_way.push(Box::pin(async move {
                 let told = receiver.tell(&wire, &batch).await;
                 (batch.receiver, numbers, told)

@@ -23,6 +23,7 @@ const ALERT: u8 = b'a';
 const MESSAGE: u8 = b'm';
 const RECEIVER: u8 = b'r';
 const BACKUP: &[u8] = b"b";
+const NODE: &[u8] = b"n";
 pub(super) const HOUR: u8 = b'h';
 
 /// The result of the last deliveries to a receiver. Times are in Unix milliseconds.
@@ -65,6 +66,8 @@ pub(super) struct AlertLedger {
     pub queues: BTreeMap<String, ReceiverQueue>,
     /// On a follower, why this is not what the leader wrote last.
     pub unread: Option<String>,
+    /// The node that evaluates, where nodes share the store.
+    pub node: Option<String>,
     unwritten: Changes,
 }
 
@@ -106,9 +109,16 @@ impl AlertLedger {
                 let told = store.decode(Tree::Alerts, key, bytes).ok()?;
                 self.queues.entry(String::from_utf8_lossy(rest).into_owned()).or_default().told = told;
             }
+            _ if key == NODE => self.node = store.decode(Tree::Alerts, key, bytes).ok(),
             _ => {}
         }
         Some(())
+    }
+
+    /// Records which node evaluates; returns whether that was another one before.
+    pub(super) fn led_by(&mut self, node: String) -> bool {
+        self.write(NODE.to_vec(), &node);
+        self.node.replace(node).is_some_and(|before| Some(before) != self.node)
     }
 
     /// Sends new receivers the alerts that fire already, so that no end reaches them without its beginning.

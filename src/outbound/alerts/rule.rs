@@ -10,10 +10,10 @@ use offerd_base::config::AlertSettings;
 use offerd_base::partner_health::Health;
 use offerd_base::telemetry::metrics::{
     BACKUP_AT, CERTIFICATE_ENDS, HTTP_CONNECTIONS_REFUSED, HTTP_REQUESTS, HTTP_REQUESTS_REFUSED,
-    LEADS_MISSING, LIMIT_USED, LOG_LINES_LOST, MASTER_KEY_DIFFERS, NOT_READY, OFFERS_FALL, PARTNER_HEALTH,
-    POSTBACK_LAG, POSTBACKS_DEAD, RELOAD_REFUSED, SEATS_CUT, STORE_BROKEN_RECORDS, STORE_CLOCK_OFFSET,
-    STORE_CLOCK_STEPS, STORE_COMMIT_SECONDS, STORE_DAMAGE, STORE_FREE_BYTES, STORE_STALLED, STORE_STALLS,
-    SUBMITS_REFUSED, WIRE_BREAKER_STATE, WIRE_LOOKUPS,
+    LEADER_CHANGES, LEADS_MISSING, LIMIT_USED, LOG_LINES_LOST, MASTER_KEY_DIFFERS, NODE_LOST, NOT_READY,
+    OFFERS_FALL, PARTNER_HEALTH, POSTBACK_LAG, POSTBACKS_DEAD, RELOAD_REFUSED, SEATS_CUT,
+    STORE_BROKEN_RECORDS, STORE_CLOCK_OFFSET, STORE_CLOCK_STEPS, STORE_COMMIT_SECONDS, STORE_DAMAGE,
+    STORE_FREE_BYTES, STORE_STALLED, STORE_STALLS, SUBMITS_REFUSED, WIRE_BREAKER_STATE, WIRE_LOOKUPS,
 };
 use offerd_insight::sheet::figures;
 
@@ -97,14 +97,14 @@ pub const RULES: &[AlertRule] = &[
     rule("OfferdRefusesLeads", Page, minutes(2), Growth(SUBMITS_REFUSED, ("reason", "!merge_too_late"), minutes(5), 0.1), &["reason"],
         "leads are refused: {reason}", "no-new-leads-are-taken-in"),
     rule("OfferdFails", Page, minutes(2), Growth(HTTP_REQUESTS, ("status", "500"), minutes(5), 0.0), &["listener", "route"],
-        "{route} answers with 500", "requests-fail-on-our-side"),
+        "{route} ({listener}) answers with 500", "requests-fail-on-our-side"),
     rule("OfferdTurnsRequestsAway", Ticket, minutes(5), Growth(HTTP_REQUESTS_REFUSED, ("", ""), minutes(5), 1.0), &["reason"],
         "requests are turned away: {reason}", "requests-are-turned-away"),
     rule("OfferdConnectionsAtLimit", Ticket, minutes(5), Growth(HTTP_CONNECTIONS_REFUSED, ("", ""), minutes(5), 0.0), &["listener", "reason"],
         "the {listener} listener has no room for connections: {reason}", "requests-are-turned-away"),
     AlertRule { keep_firing: minutes(5), ..rule(PARTNER_UNWELL, Ticket, NO, Level(PARTNER_HEALTH, Above(0.0)), &["partner", "product_type"],
         "{partner} ({product_type}) is worse than usual: {value}", "a-partner-is-unwell") },
-    rule("OfferdBreakerOpen", Ticket, minutes(5), Level(WIRE_BREAKER_STATE, Is(2.0)), &["pool", "endpoint"],
+    rule("OfferdBreakerOpen", Ticket, minutes(5), Level(WIRE_BREAKER_STATE, Is(2.0)), &["partner", "pool", "endpoint"],
         "the breaker of {pool} ({endpoint}) is open: it blocks calls", "a-breaker-is-open"),
     rule("OfferdLookupsFail", Ticket, minutes(5), Growth(WIRE_LOOKUPS, ("result", "!found"), minutes(5), 0.0), &[],
         "look-ups of host names fail or hang; calls use old addresses, up to wire.lookup_stale, or fail", "name-servers-fail-or-hang"),
@@ -114,6 +114,10 @@ pub const RULES: &[AlertRule] = &[
         "the oldest event for {subscription} has not been acknowledged for {value} s", "postbacks-do-not-arrive"),
     rule("OfferdPostbacksGivenUp", Ticket, minutes(1), Level(POSTBACKS_DEAD, Above(0.0)), &["subscription"],
         "events for {subscription} were given up", "postbacks-were-given-up"),
+    rule("OfferdNodeLost", Ticket, A_MOMENT, Level(NODE_LOST, Above(0.0)), &["node"],
+        "node {node} hangs, was killed or has lost the database; the other nodes continue its work", "a-node-is-lost"),
+    rule("OfferdNewLeader", Notice, NO, Growth(LEADER_CHANGES, ("", ""), minutes(15), 0.0), &["node"],
+        "node {node} leads now; the previous leader has ended", "another-node-leads"),
     rule("OfferdStoreSlow", Ticket, minutes(10), Slow(STORE_COMMIT_SECONDS, minutes(5), 0.3), &[],
         "one commit in a hundred takes longer than 300 ms", "the-store-is-slow"),
     rule("OfferdDiskFills", Ticket, minutes(5), Fills(STORE_FREE_BYTES, minutes(6 * 60), minutes(24 * 60)), &[],
@@ -171,6 +175,7 @@ mod tests {
 
     use super::*;
     use offerd_base::config::Settings;
+    use offerd_base::telemetry::metrics::METRICS;
 
     static DEFAULTS: LazyLock<Settings> = LazyLock::new(|| Settings::from_layers(None, []).unwrap());
 
@@ -211,6 +216,37 @@ groups:
         let found = std::fs::read_to_string(&file).unwrap();
         let command = "OFFERD_WRITE=1 cargo test -p offerd-outbound --lib alerts::rule";
         assert!(found == made, "{FILE} is not as it is made of the rules; `{command}` writes it");
+    }
+
+    /// What is known of the subject of an alert is in its labels.
+    #[test]
+    fn each_rule_keeps_the_labels_of_its_metric_that_name_a_node_a_partner_or_a_cause() {
+        const SUBJECTS: [&str; 11] = [
+            "node",
+            "partner",
+            "product_type",
+            "pool",
+            "endpoint",
+            "limit",
+            "subscription",
+            "listener",
+            "cause",
+            "reason",
+            "tree",
+        ];
+        for rule in RULES {
+            let (Level(name, ..) | Growth(name, ..) | Slow(name, ..) | Fills(name, ..)) = rule.condition
+            else {
+                continue;
+            };
+            let metric = METRICS.iter().find(|metric| metric.name == name).unwrap();
+            for label in metric.labels.iter().filter(|label| SUBJECTS.contains(label)) {
+                assert!(rule.by.contains(label), "{} has no label {label}", rule.name);
+                assert!(rule.summary.contains(&format!("{{{label}}}")), "{} does not say {label}", rule.name);
+            }
+            assert_eq!(rule.by.contains(&"pool"), metric.labels.contains(&"pool"), "{}", rule.name);
+            assert!(!rule.by.contains(&"pool") || rule.by.contains(&"partner"), "{}", rule.name);
+        }
     }
 
     fn shipped(rule: &AlertRule) -> String {
@@ -264,6 +300,8 @@ groups:
     }
 
     fn level(metric: &str, bound: &AlertBound, by: &str) -> String {
+        let of_pool = format!(r#"label_replace({metric}, "partner", "$1", "pool", "([^/]+)")"#);
+        let metric = if by.contains("pool") { &*of_pool } else { metric };
         match bound {
             Above(most) => format!("max by ({by}) ({metric}) > {most}"),
             FarFromZero(most) => format!("max by ({by}) (abs({metric})) > {most}"),

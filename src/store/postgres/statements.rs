@@ -73,7 +73,7 @@ pub(super) const ALIVE: &str = "SELECT id FROM offerd_nodes WHERE ended IS NULL"
 /// Checks that a node is alive, and keeps it so until the transaction ends.
 pub(super) const HELD: &str = "SELECT id FROM offerd_nodes WHERE id = $1 AND ended IS NULL FOR SHARE";
 
-pub(super) const NODES: &str = "SELECT id, (extract(epoch FROM since) * 1000)::int8, (extract(epoch FROM until - now()) * 1000)::int8, \
+pub(super) const NODES: &str = "SELECT id, (extract(epoch FROM since) * 1000)::int8, (extract(epoch FROM until - coalesce(ended, now())) * 1000)::int8, \
      (extract(epoch FROM ended) * 1000)::int8, id = (SELECT node FROM offerd_leader WHERE id = 1), told \
      FROM offerd_nodes ORDER BY since";
 

@@ -114,6 +114,46 @@ async fn what_only_one_node_has_is_told_and_backups_are_the_databases() {
 }
 
 #[tokio::test]
+async fn a_lost_node_and_a_new_leader_raise_alerts_that_name_them() {
+    let named = |plan: Plan, name: &str| {
+        plan.setting("store.postgres.node_name", name).setting("alerts.every", "100ms")
+    };
+    let north = named(plan(vec![partner("prompt").savings("")]), "north");
+    let Some(mut north) = nodes(1, north).await else { return };
+    let south = Plan::beside(&north[0]).expect("a database");
+    let south = named(south, "south").start_beside(&north[0]).await;
+    let until = async |is_wanted: &dyn Fn(&Value) -> bool| {
+        let told = async {
+            loop {
+                let output = south.command(&["alerts", "list", "--json"]);
+                let status: Value = serde_json::from_slice(&output.stdout).unwrap();
+                if is_wanted(&status) {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        };
+        tokio::time::timeout(crate::kit::PATIENCE, told).await.expect("it is told");
+    };
+    until(&|status| status["node"] == "north").await;
+    let dead = north.remove(0).kill();
+    let fires = |status: &Value, name: &str, node: &str| {
+        let alerts = status["alerts"].as_array().unwrap();
+        alerts.iter().any(|one| {
+            one["name"] == name && one["state"] == "firing" && one["labels"] == json!({ "node": node })
+        })
+    };
+    until(&|status| {
+        let is_led = status["node"] == "south" && fires(status, "OfferdNewLeader", "south");
+        is_led && fires(status, "OfferdNodeLost", "north")
+    })
+    .await;
+    let back = dead.start().await;
+    until(&|status| !fires(status, "OfferdNodeLost", "north")).await;
+    drop(back);
+}
+
+#[tokio::test]
 async fn a_token_that_is_made_on_one_node_is_taken_by_all_and_one_that_is_revoked_by_none() {
     let Some(nodes) = nodes(2, plan(vec![partner("prompt").savings("")])).await else { return };
     let made = nodes[0].command(&["token", "create", "--company", "Acme", "--kind", "confidential"]);

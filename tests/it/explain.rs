@@ -277,10 +277,14 @@ async fn what_limits_kept_out_is_told_as_it_was_and_to_clients_without_figures()
     ])
     .await;
     let lead = LEAD.replace("[\"loan\"]", "[\"loan\",\"savings\"]");
-    assert!(daemon.command(&["partners", "pause", "paused"]).status.success());
+    assert!(daemon.command(&["partners", "pause", "paused", "--reason", "an outage"]).status.success());
     submitted(&daemon, &lead).await;
     let table = submitted(&daemon, &lead).await;
     let lead = uuid(&table, "leadUuid");
+
+    let in_force = explained(&daemon, lead);
+    let found = seat(&in_force, "paused")["refusals"][0]["found"].as_str().unwrap();
+    assert!(found.starts_with("paused by an operator since ") && found.ends_with(": an outage"), "{found}");
 
     // What was recorded holds, whatever has changed since.
     assert!(daemon.command(&["partners", "resume", "paused"]).status.success());

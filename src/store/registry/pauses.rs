@@ -1,6 +1,8 @@
 //! Partners that an operator has paused.
 
-use chrono::Utc;
+use std::fmt::{self, Display, Formatter};
+
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::{Commit, CommitError, ReadError, ReadResult, Store, Tree, codec};
@@ -41,6 +43,18 @@ impl Pause {
         let product_type = ProductType::from_wire(product);
         let (by, reason) = Default::default();
         Some(Self { partner: partner.to_owned(), product_type, since: Self::UNKNOWN, by, reason })
+    }
+}
+
+/// Since when, by whom and why, as far as known.
+impl Display for Pause {
+    fn fmt(&self, text: &mut Formatter<'_>) -> fmt::Result {
+        match DateTime::from_timestamp_millis(self.since) {
+            Some(since) => write!(text, "since {}", since.format("%Y-%m-%d %H:%M UTC"))?,
+            None => write!(text, "since an unknown time")?,
+        }
+        self.by.iter().try_for_each(|by| write!(text, ", by {by}"))?;
+        self.reason.iter().try_for_each(|reason| write!(text, ": {reason}"))
     }
 }
 

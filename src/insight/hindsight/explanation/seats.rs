@@ -19,6 +19,7 @@ use offerd_engine::records::{Found, Records, reading};
 use offerd_model::{ProductType, Timestamp};
 use offerd_partners::{Book, Facts, Quote, RecordedSeat, Seat};
 use offerd_store::entities::LeadRecord;
+use offerd_store::pauses::{Pause, Pauses};
 
 struct KnownTable<'a> {
     table: &'a Table,
@@ -31,6 +32,8 @@ struct KnownTable<'a> {
     standings: HashMap<u16, Standing>,
     /// The seats that fit but were not seated, each with the reason.
     not_seated: Vec<(Arc<RecordedSeat>, Option<Denied>)>,
+    /// The pauses in force that had begun before.
+    pauses: Vec<Pause>,
 }
 
 struct RecordedAnswer {
@@ -90,7 +93,9 @@ impl<'a> KnownTable<'a> {
         let later = calls.filter_map(|(seat, call)| Some((seat, call.later?.end))).collect();
         let (decisions, standings) =
             (reading::later_decisions(store, head.uuid)?, standing::of_table(table, templates));
-        Ok(Self { table, templates, book, decisions, later, answers, standings, not_seated })
+        let mut pauses = Pauses::of(store.clone()).list();
+        pauses.retain(|pause| pause.since <= head.created_at);
+        Ok(Self { table, templates, book, decisions, later, answers, standings, not_seated, pauses })
     }
 
     fn not_seated(&self, seat: &Seat) -> Option<Option<Denied>> {
@@ -157,9 +162,19 @@ impl<'a> KnownTable<'a> {
                 let (wanted, another) = denied.wanted_and_found();
                 (wanted, self.exclusive(seat.product_type).unwrap_or(another))
             }
+            Some(Denied::Paused) if let Some(pause) = self.pause(seat) => {
+                let (wanted, found) = Denied::Paused.wanted_and_found();
+                return EligibilityObjection::new(wanted, format!("{found} {pause}"));
+            }
             Some(denied) => denied.wanted_and_found(),
         };
         EligibilityObjection::new(wanted, found)
+    }
+
+    fn pause(&self, seat: &RecordedSeat) -> Option<&Pause> {
+        self.pauses.iter().find(|pause| {
+            pause.partner == seat.key && pause.product_type.is_none_or(|paused| paused == seat.product_type)
+        })
     }
 
     fn exclusive(&self, product_type: ProductType) -> Option<&str> {

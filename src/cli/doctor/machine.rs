@@ -57,13 +57,26 @@ pub fn files(settings: &Settings, book: Option<&Book>, limit: Option<f64>) -> Fi
     }
 }
 
+/// What to do about a disk that has failed.
+pub const REPLACE: &str = "see `dmesg`; replace or reconnect the disk; if the store does not open then, `offerd restore` the last backup";
+
+/// Whether an error of the system, also within a text, is that of a disk that has failed.
+pub fn has_failed(error: &str) -> bool {
+    error.contains("(os error 5)")
+}
+
 /// Checks that the store has enough space, in a writable place.
 pub fn disk(store: &StoreSettings) -> Finding {
     const CHECK: DoctorCheck = DoctorCheck("disk");
     let path = std::path::absolute(&store.path).unwrap_or_else(|_| store.path.clone());
     // A missing directory will be created in its nearest existing ancestor.
-    let there = path.ancestors().find(|part| part.exists()).unwrap_or(Path::new("/"));
+    let there = path.ancestors().find(|part| part.try_exists().unwrap_or(true)).unwrap_or(Path::new("/"));
     let shown = there.display();
+    if let Err(error) = std::fs::read_dir(there)
+        && has_failed(&error.to_string())
+    {
+        return CHECK.wrong(format!("the disk at {shown} has failed: it cannot be read ({error})"), REPLACE);
+    }
     let accessible = access(there, Access::WRITE_OK | Access::EXEC_OK);
     if accessible == Err(Errno::ROFS) {
         return CHECK.wrong(format!("{shown} is on a file system that is mounted read-only"), REMOUNT);
@@ -99,4 +112,20 @@ pub fn disk(store: &StoreSettings) -> Finding {
 
 fn bytes(count: u64) -> String {
     indicatif::HumanBytes(count).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn a_disk_that_has_failed_is_told_from_a_full_one_and_from_one_that_may_not_be_read() {
+        let is_told = |code| has_failed(&format!("`x`: {}", io::Error::from_raw_os_error(code)));
+        assert_eq!(
+            [Errno::IO, Errno::NOSPC, Errno::ACCESS].map(|of| is_told(of.raw_os_error())),
+            [true, false, false]
+        );
+    }
 }

@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind};
 
 use rustix::fs::{Access, access};
 
+use super::machine::{REPLACE, has_failed};
 use super::{DoctorCheck, Finding};
 use crate::cli::permit;
 use crate::cli::prelude::*;
@@ -47,12 +48,14 @@ pub async fn store(settings: &StoreSettings, daemon: &Daemon) -> Finding {
             None => of_stopped(settings),
         },
         Ok(Some(daemon)) => held(daemon).await,
+        Err(unread) if has_failed(unread) => CHECK.wrong(unread, REPLACE),
         Err(hangs) => CHECK.wrong(hangs, "without it the store cannot be checked"),
     }
 }
 
 fn of_stopped(settings: &StoreSettings) -> Finding {
-    let path = settings.path.display();
+    let path = crate::cli::whole(&settings.path);
+    let path = path.display();
     if let Some(fault) = Store::format_fault(&settings.path) {
         return unopened(&fault);
     }
@@ -195,6 +198,7 @@ fn unopened(error: &StoreError) -> Finding {
         }
         StoreError::Io { source, .. } if source.kind() == ErrorKind::StorageFull => FREE_SPACE,
         error if error.to_string().contains(DISK_FULL) => FREE_SPACE,
+        error if has_failed(&error.to_string()) => REPLACE,
         _ => "check the disk; `offerd restore` rebuilds the store from the last backup",
     };
     CHECK.wrong(error.to_string(), next)

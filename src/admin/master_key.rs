@@ -66,7 +66,13 @@ pub(super) async fn rotate(mut context: Context) -> Result<Reply> {
         }
         Err(SealingError::MasterKey(fault)) => Err(Failure::bad_attribute("newKeyFile", fault.to_string())),
         Err(refused @ SealingError::OthersAlive(_)) => Err(Failure::led_elsewhere(refused.to_string())),
-        Err(failure) => Err(unwritten("the file of the keys, sealed with the new master key,", &failure)),
+        Err(failure) => {
+            let old_key = context.app.store.master_key_id();
+            Err(unwritten(
+                &format!("the file of the keys for the new master key ({old_key} stays in force)"),
+                &failure,
+            ))
+        }
     }
 }
 

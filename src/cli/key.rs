@@ -67,7 +67,7 @@ async fn rotate(settings: &Settings, new_key_file: &Path, json: bool) -> Result<
         page::print(match old_key == new_key {
             true => format!("the store is sealed with {new_key} already; nothing changed"),
             false => format!(
-                "the keys of the store are sealed with master key {new_key} now, {old_key} opens them no more\n\
+                "the keys of the store are sealed with master key {new_key} now, {old_key} no longer opens them\n\
                  give {new_key} ({file}) to every start from now on; keep {old_key} only for the backups that are \
                  sealed with it"
             ),

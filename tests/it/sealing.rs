@@ -387,6 +387,15 @@ async fn the_master_key_is_exchanged_while_the_daemon_runs_and_while_it_does_not
         assert!(daemon.command(&["key", "create", file]).status.success());
     }
 
+    // A rotation that is cut off half-way names the key in force.
+    let in_force = daemon.command(&["doctor", "--json"]).stdout;
+    fs::create_dir(daemon.store().join("keys.new")).unwrap();
+    let failed = stderr(&daemon.command(&["key", "rotate", "--new-key-file", first]));
+    let (before, _) = failed.split_once(" stays in force) was not written").expect("it names the key");
+    let key = before.rsplit('(').next().unwrap();
+    assert!(key.len() == 8 && String::from_utf8_lossy(&in_force).contains(key), "{failed}");
+    fs::remove_dir(daemon.store().join("keys.new")).unwrap();
+
     let rotated = json_of(&daemon.command(&["key", "rotate", "--new-key-file", first, "--json"]));
     assert!(daemon.log().contains("action=\"key.rotate\""), "{}", daemon.log());
     assert_eq!(daemon.get(&lead).await.status, 200);

@@ -105,11 +105,11 @@ figures! {
     /// Fundings.
     Funded funded: reported, "funded", "Funded", Of(Measure::Funded);
     /// Fundings that were reversed; not included in `Funded`.
-    TakenBack taken_back: reported, "takenBack", "Taken back", Of(Measure::TakenBack);
+    TakenBack taken_back: reported, "takenBack", "Reversed fundings", Of(Measure::TakenBack);
     /// Payouts net of reversals, in dollars.
     Payouts payouts: amount, "payouts", "Payouts", Of(Measure::Payouts);
     /// Reversed payouts, in dollars.
-    PayoutsTakenBack payouts_taken_back: amount, "payoutsTakenBack", "Payouts taken back", Of(Measure::PayoutsTakenBack);
+    PayoutsTakenBack payouts_taken_back: amount, "payoutsTakenBack", "Reversed payouts", Of(Measure::PayoutsTakenBack);
     /// Payouts per click, in dollars.
     EarningsPerClick earnings_per_click: amount, "earningsPerClick", "Earnings per click", Per(Measure::Payouts, Measure::Clicks);
     /// Payouts per lead, in dollars.

@@ -536,18 +536,18 @@ fn entries(mut block: &[u8]) -> impl Iterator<Item = DiskResult<(&[u8], Locator)
             return None;
         }
         let entry = entry(block);
-        block = entry.map_or(&[], |(_, rest)| rest);
+        block = entry.map_or(&[], |(.., rest)| rest);
         let broken = || DiskError("the index has an entry that is not a place of a record".to_owned());
-        Some(entry.map(|(entry, _)| entry).ok_or_else(broken))
+        Some(entry.map(|(key, at, _)| (key, at)).ok_or_else(broken))
     })
 }
 
 /// The first entry of a block, and the rest.
-fn entry(block: &[u8]) -> Option<((&[u8], Locator), &[u8])> {
+fn entry(block: &[u8]) -> Option<(&[u8], Locator, &[u8])> {
     let (length, rest) = block.split_first_chunk()?;
     let (key, rest) = rest.split_at_checked(u16::from_be_bytes(*length).into())?;
     let (at, rest) = rest.split_first_chunk::<16>()?;
-    Some(((key, Locator::parse(at)?), rest))
+    Some((key, Locator::parse(at)?, rest))
 }
 
 /// The system's error in words. sled passes some errors on only as debug text, including that of its lock.

@@ -36,7 +36,7 @@
 //! | `engine` | leads and tables, in the modules listed below | store, partners, wire |
 //! | `insight` | what the records show later, in the modules listed below | engine |
 //! | `outbound` | pushed events: [`postbacks`], [`alerts`], and their [`outbox`] | insight, wire |
-//! | [`http`] | the public paths, the OpenAPI document; [`http::v1`] has what v1 changes | web, insight |
+//! | [`http`] | the public paths, the OpenAPI document; [`http::v1`] has what v1 changes | web, handbook, insight |
 //! | [`admin`] | health, metrics, the admin routes of commands, the console | web, handbook, outbound |
 //! | `offerd` | [`daemon`] (start, reload, stop), [`cli`], [`sandbox`] (a simulated partner) | all |
 //!

@@ -73,19 +73,23 @@ pub(super) fn bounded(mut wanted: RefOr<Schema>, bounds: Option<AttributeBounds>
 /// A field of a request body: a value, or null. Empty text is read as absent, too, but not described: generators make
 /// one plain type of a field.
 pub(super) fn optional(wanted: RefOr<Schema>, meaning: &[&str]) -> RefOr<Schema> {
-    let about = Some(sentence(meaning));
+    // With what the value itself has to say, such as its bounds.
+    let about = |own: Option<&str>| {
+        let own = [own.unwrap_or_default()];
+        Some(sentence(&[meaning, own.as_slice()].concat()))
+    };
     match wanted {
         RefOr::T(Schema::Object(mut object)) => {
             or_null(&mut object.schema_type);
-            object.description = about;
+            object.description = about(object.description.as_deref());
             object.into()
         }
         RefOr::T(Schema::Array(mut array)) => {
             or_null(&mut array.schema_type);
-            array.description = about;
+            array.description = about(array.description.as_deref());
             array.into()
         }
-        named => OneOfBuilder::new().item(named).item(of(Type::Null)).description(about).into(),
+        named => OneOfBuilder::new().item(named).item(of(Type::Null)).description(about(None)).into(),
     }
 }
 

@@ -94,7 +94,8 @@ async fn the_address_alone_leads_to_what_there_is_to_read_and_try() {
     };
     let html = page(&sandbox).await;
     let links: Vec<&str> = html.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    assert_eq!(links, ["docs", "openapi.json", "demo"]);
+    let wanted = ["handbook/client", "docs", "openapi.json", "openapi.yaml", "openapi-all.json", "demo"];
+    assert_eq!(links, wanted);
     for link in links {
         let url = format!("{}/{link}", sandbox.api);
         assert_eq!(sandbox.request(Method::GET, &url, "", "").await.status, 200, "{link}");

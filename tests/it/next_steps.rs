@@ -21,7 +21,7 @@ fn each_failure_is_one_sentence_with_the_next_step() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
     file("lead.json", &sample("personal_loan"));
-    let failures: [(&[&str], &str); 20] = [
+    let failures: [(&[&str], &str); 21] = [
         (&["explain", "abc"], "`abc` is neither a file nor a uuid; give a JSON file as for"),
         (&["lead", "erase", "abc"], "must be a uuid such as 01a1"),
         (&["token", "revoke", "abc"], "must be a uuid such as 01a1"),

@@ -152,17 +152,18 @@ async fn the_document_has_the_bounds_that_are_checked() {
         let (section, field) = attribute.split_once('.').unwrap();
         let lead = &document["components"]["schemas"]["LeadCreateData"]["properties"];
         let wanted = match section.strip_suffix("[0]") {
-            Some(array) => &lead[array]["anyOf"][0]["items"],
-            None => &lead[section]["anyOf"][0],
+            Some(array) => &lead[array]["items"],
+            None => &lead[section]["oneOf"][0],
         };
         let noun = wanted["$ref"].as_str().unwrap().trim_start_matches('#');
-        document.pointer(noun).unwrap()["properties"][field]["anyOf"][0].clone()
+        document.pointer(noun).unwrap()["properties"][field].clone()
     };
     for (attribute, value, message) in implausible() {
         let schema = schema(attribute);
         if message == BIRTH {
             let about = schema["description"].as_str().unwrap();
-            assert_eq!(about, "Between 1900-01-01 and the day on which it is sent.", "{attribute}");
+            let bounds = "Between 1900-01-01 and the day on which it is sent.";
+            assert!(about.ends_with(bounds), "{attribute}: {about}");
         } else {
             let bounds = format!("between {} and {}", schema["minimum"], schema["maximum"]).replace(".0", "");
             assert!(message.ends_with(&bounds), "{attribute}: {bounds}");

@@ -264,6 +264,8 @@ const ROUTES: &[AdminRoute] = routes! {
     GET "/nodes" Confidential All [nodes::list] "Lists the nodes that share the store.";
     GET "/ranking" Confidential All [ranking::ranking] "Reports the conversion learnt from clicks.";
     GET "/report" Confidential All [reports::report] "Reports what happened to leads.";
+    POST "/report/reconciliation" Confidential All [reports::reconcile]
+        "Holds a partner's statement against what is booked.";
     POST "/report/rebuild" Confidential All [reports::rebuild] "Recounts reports from the stored records.";
     POST "/store/check" Confidential All [store::check] "Reads every record.";
     GET "/backup" Confidential All [backup::backup] "Backs the store up as one sealed file.";

@@ -1,13 +1,16 @@
-//! `GET /report` for `offerd report`; `POST /report/rebuild`, which streams progress, then the result.
+//! `GET /report` for `offerd report`; `POST /report/rebuild`, which streams progress, then the result;
+//! `POST /report/reconciliation`.
 
 use tokio::sync::OwnedSemaphorePermit;
 use tracing::warn;
 
 use super::command::{blocking, wants_csv};
+use super::partner_events::known;
 use super::prelude::*;
 use offerd_insight::nodes::NodeStatus;
 use offerd_insight::reports::query::{QueryFaults, ReportQuery};
 use offerd_insight::reports::report::Report;
+use offerd_insight::reports::statement::{self, Reconciliation, Statement};
 use offerd_insight::reports::{Rebuild, RebuildProgress, Rebuilt, ReportFault, Reports};
 use offerd_model::{ApiError, ErrorType};
 
@@ -87,6 +90,28 @@ fn unfit(faults: QueryFaults) -> Failure {
         ApiError::at(name, ErrorType::Malformed, message)
     };
     Failure::invalid(faults.into_iter().map(fault).collect())
+}
+
+/// Longest statement: some 500,000 lines.
+const STATEMENT_BYTES: usize = 64 * 1024 * 1024;
+
+pub(super) async fn reconcile(mut context: Context) -> Result<Reply> {
+    let statement = read_body(&mut context, STATEMENT_BYTES).await?;
+    Reply::json(&reconciled(&context.app, statement).await?)
+}
+
+/// Holds a statement against the payouts that are booked.
+pub(super) async fn reconciled(app: &Arc<AdminState>, statement: Statement) -> Result<Reconciliation> {
+    if statement.from > statement.until && statement.until.is_some() {
+        return Err(Failure::bad_attribute("from", "must be at or before `until`"));
+    }
+    let (partner, zone) = (statement.partner.clone(), app.settings().reports.usual_zone());
+    let read = move |app: &AdminState| statement::reconcile(&app.store, statement, zone);
+    let reconciliation = app.reading("payouts could not be read", read).await?.map_err(unread)?;
+    if reconciliation.booked == 0 {
+        known(&app.engine.book(), &partner).map_err(|fault| Failure::invalid(vec![fault]))?;
+    }
+    Ok(reconciliation)
 }
 
 pub(super) async fn rebuild(context: Context) -> Result<Reply> {

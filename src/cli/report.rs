@@ -1,12 +1,19 @@
 //! `offerd report`, `offerd report rebuild`: what became of leads, by day, partner, client tag and more.
+//! `offerd report reconcile`: a partner's statement, held against what is booked.
 
 use std::iter;
 
+use chrono::NaiveDate;
+
+use super::files::{InputFile, SAVE_AS_UTF_8};
+use super::page::AnswerFormat;
 use super::prelude::*;
 use offerd_admin::reports::RebuildLine;
 use offerd_insight::reports::figures::{Figure, Figures};
 use offerd_insight::reports::report::Report;
+use offerd_insight::reports::statement::{self, Reconciliation, Statement};
 use offerd_insight::reports::{RebuildProgress, Rebuilt};
+use offerd_insight::sheet::lines::{Encoding, TextLines, decoded};
 
 /// Rows of a table without `--limit`.
 const ROWS: usize = 100;
@@ -71,7 +78,7 @@ enum ReportFormat {
     Parquet,
 }
 
-/// Maintenance of the counts.
+/// What else is done with reports.
 #[derive(Debug, Subcommand)]
 enum ReportCommand {
     /// Recount from the stored records while the current counts stay in use, then replace them. Counts of
@@ -81,12 +88,42 @@ enum ReportCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Hold a partner's statement against the payouts that are booked; exit code 1 where they differ
+    Reconcile(ReconcileArguments),
+}
+
+/// `report reconcile`.
+#[derive(Debug, Args)]
+struct ReconcileArguments {
+    /// Key of the partner
+    partner: String,
+    /// CSV with the columns `transaction_id` and `amount`, in dollars such as 12.50 or $1,234.50; `-` reads
+    /// standard input
+    file: PathBuf,
+    /// Only payouts that count on this day or later
+    #[arg(long, value_name = "DAY")]
+    from: Option<NaiveDate>,
+    /// Only payouts that count on this day or earlier
+    #[arg(long, value_name = "DAY")]
+    until: Option<NaiveDate>,
+    /// Encoding of the file, such as `windows-1252`; default: that of its byte order mark, else UTF-8
+    #[arg(long, value_name = "NAME", value_parser = values::encoding)]
+    encoding: Option<Encoding>,
+    /// Print JSON: the sums, and each transaction that differs
+    #[arg(long)]
+    json: bool,
+    /// Print CSV: each transaction that differs
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
 }
 
 /// Runs `offerd report`.
 pub async fn run(settings: &Settings, arguments: &ReportArguments) -> Result<(), CommandError> {
     if arguments.format == ReportFormat::Parquet && arguments.file().is_none() {
         return Err(WANTS_A_FILE.into());
+    }
+    if let Some(ReportCommand::Reconcile(reconcile)) = &arguments.command {
+        return reconcile.run(settings).await;
     }
     let admin = AdminClient::find(settings).await?;
     if let Some(ReportCommand::Rebuild { json }) = arguments.command {
@@ -147,6 +184,48 @@ impl ReportArguments {
             }
         }
     }
+}
+
+impl ReconcileArguments {
+    async fn run(&self, settings: &Settings) -> Result<(), CommandError> {
+        let input = InputFile::open(&self.file)?;
+        let bar = input.bar();
+        let text = TextLines::new(decoded(bar.wrap_read(input.read), self.encoding), SAVE_AS_UTF_8);
+        let lines = statement::read(text);
+        bar.finish_and_clear();
+        let lines = match lines {
+            Ok(lines) => lines,
+            Err(faults) => {
+                faults.iter().for_each(|fault| tell!("{}: {fault}", files::shown(&self.file)));
+                return CommandError::unless(false);
+            }
+        };
+        let &Self { from, until, .. } = self;
+        let statement = Statement { partner: self.partner.clone(), from, until, lines };
+        let admin = AdminClient::find(settings).await?;
+        let posted = admin.post("/report/reconciliation", &statement);
+        let found: Reconciliation = progress::during("comparing", posted).await?;
+        let format = match (self.json, self.csv) {
+            (true, _) => AnswerFormat::Json,
+            (_, true) => AnswerFormat::Csv,
+            _ => AnswerFormat::Table,
+        };
+        format.show(&found, || found.sheet(), || told(&found))?;
+        CommandError::unless(found.is_whole())
+    }
+}
+
+fn told(found: &Reconciliation) {
+    if !found.is_whole() {
+        page::print_sheet(&found.sheet());
+    }
+    let dollars = |cents: f64| page::dollars(cents / 100.0);
+    page::print_sheet(&sheet!(found.sums(), (words, sum) => {
+        "" => words,
+        "transactions": Count => sum.count,
+        "booked here": Figure => dollars(sum.here_in_cents),
+        "on the statement": Figure => dollars(sum.there_in_cents),
+    }));
 }
 
 fn sheet(report: &Report) -> Sheet {

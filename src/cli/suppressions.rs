@@ -6,7 +6,7 @@ use super::files::{InputFile, SAVE_AS_UTF_8, shown};
 use super::prelude::*;
 use offerd_admin::suppressions::{AT_ONCE, Added, Addition, ListedSuppressions, Removed, digest};
 use offerd_insight::sheet::lines::{Encoding, TextLines, decoded};
-use offerd_insight::sheet::rows::{CsvFault, CsvRow, CsvRows};
+use offerd_insight::sheet::rows::{CsvFault, CsvRow, CsvRows, plain};
 use offerd_model::{SuppressionDigest, SuppressionKind};
 use offerd_partners::{KEY_CHARS, is_key};
 
@@ -272,11 +272,6 @@ impl CsvColumns {
         let names: Vec<String> = self.names.iter().map(|names| format!("`{}`", names[0])).collect();
         names.join(", ")
     }
-}
-
-/// The name of a column without capitals, blanks and marks.
-fn plain(name: &str) -> String {
-    name.to_lowercase().replace(|letter: char| !letter.is_alphanumeric(), "")
 }
 
 /// Whether cells have neither digits nor an address, as the names of columns have none.

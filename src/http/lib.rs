@@ -95,7 +95,8 @@ impl ApiState {
         let (api, integrations) = (engine.base_url.to_string(), integrations.to_owned());
         let docs = Docs::new(Addresses { api, integrations }, openapi::json);
         let records_max = settings.analytics.page_records_max;
-        let feeds = Feeds::new(engine.records.store.clone(), engine.base_url.clone(), records_max);
+        let feeds = Feeds::new(engine.records.store.clone(), engine.base_url.clone(), records_max)
+            .with_days_of(settings.reports.usual_zone());
         let partner_keys = PartnerKeys::of(engine.records.store.clone());
         let store = engine.records.store.clone();
         let prefills = Arc::new(Prefills::of(store.clone(), prefill_rules(settings)));

@@ -88,6 +88,17 @@ record! {
         financial_institution_name?: String,
         /// The product type of the offer; newer form only.
         product_type?: ProductType,
+        /// The type of the event that earned it; newer form only.
+        event_type?: EventType,
+        /// The offer; newer form only.
+        offer_uuid?: Uuid,
+        /// The partner's key; newer form only.
+        partner?: String,
+        /// The partner's own id of the event; newer form only.
+        transaction_id?: String,
+        /// The day on which reports count it; newer form only.
+        #[schema(format = Date)]
+        counts_on?: String,
         /// The company that earns it; newer form only, always present there.
         supply_sub_account_uuid?: Uuid,
         /// The company's name; newer form only, always present there.

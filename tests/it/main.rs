@@ -91,6 +91,7 @@ mod several_nodes;
 mod shapes;
 mod shown_bytes;
 mod soak;
+mod statements;
 mod store_damage;
 mod suppressions;
 mod timing;

@@ -9,9 +9,12 @@ use super::console_request::Proxied;
 use super::links::SIGN_IN;
 use super::live::{PageRenderer, stream};
 use super::prelude::*;
-use super::proxy;
+use super::{proxy, statement};
 
 const FORM_BYTES: usize = 64 * 1024;
+
+/// Longest form with a partner's statement, of some 50,000 lines.
+const STATEMENT_BYTES: usize = 4 * 1024 * 1024;
 
 const FORM_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -65,7 +68,9 @@ pub(super) async fn showing(context: Context, least: Option<Role>, show: PageRen
 async fn enter(mut context: Context, least: Option<Role>) -> Result<ConsoleRequest, Result<Reply>> {
     let mut form = None;
     if context.request.method == Method::POST {
-        form = Some(context.request.read_form(FORM_BYTES, FORM_TIMEOUT).await.map_err(Err)?);
+        let has_statement = context.request.uri.path() == statement::PATH;
+        let most = if has_statement { STATEMENT_BYTES } else { FORM_BYTES };
+        form = Some(context.request.read_form(most, FORM_TIMEOUT).await.map_err(Err)?);
     }
     let Context { app, mut request, params, .. } = context;
     let headers = &request.headers;

@@ -54,6 +54,7 @@ mod seat_view;
 pub mod secret;
 mod session;
 mod sign_in;
+mod statement;
 mod system;
 mod templates;
 mod timeouts;
@@ -102,6 +103,8 @@ pub(super) const ROUTES: &[ConsoleRoute] = &[
     get("/console/ranking", "Shows the ranking.", page!(Analyst, ranking::show)),
     get("/console/reports", "Shows a report.", page!(Analyst, reports::show)),
     get("/console/reports/download", "Downloads it as a file.", page!(Analyst, reports::download)),
+    get("/console/reports/statement", "Asks for a partner's statement.", page!(Analyst, statement::show)),
+    post("/console/reports/statement", "Holds it against what is booked.", page!(Analyst, statement::reconcile)),
     get("/console/experiments", "Lists and compares experiments.", page!(Analyst, experiments::show)),
     get("/console/experiments/download", "Downloads it as a file.", page!(Analyst, experiments::download)),
     get("/console/postbacks", "Lists postback subscriptions.", page!(Operator, postbacks::show)),

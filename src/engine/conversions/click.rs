@@ -21,7 +21,7 @@ use offerd_partners::base_url::absolute;
 use offerd_partners::declared::PayoutStep;
 use offerd_partners::template::OFFER_MS;
 use offerd_partners::{QuoteTerms, Template};
-use offerd_store::entities::{Happening, HappeningDetails, LeadRecord};
+use offerd_store::entities::{Happening, HappeningDetails, LeadRecord, PayoutRecord};
 use offerd_store::{Commit, CommitError, Tree, codec};
 
 const CLICKS_COUNTED: usize = 0;
@@ -165,7 +165,11 @@ impl ClickedOffer {
         if cents > 0.0 && !lead.test && !is_sold().map_err(|_| unreadable("a bid"))? {
             let paid =
                 click(Some(cents)).absent(Tree::PaidClicks, place).put(Tree::PaidClicks, place, Vec::new());
-            let payout = payout(action.uuid, (lead.uuid, seat), action.action_date, cents);
+            let payout = PayoutRecord {
+                event_type: Some(EventType::OfferClicked),
+                offer,
+                ..payout(action.uuid, (lead.uuid, seat), action.action_date, cents)
+            };
             let paid = with_payout(paid, lead.company, payout);
             let (partner, at) = (seat.key.clone(), action.action_date.millis());
             let posting = Posting { partner, product_type: seat.product_type, at, cents };

@@ -15,6 +15,9 @@ pub fn report(key: &[u8], report: &ReportRecord, about: &Attribution) -> Commit 
     let earned = receipt.payout_in_cents.map(|cents| PayoutRecord {
         product_type: Some(receipt.product_type.unwrap_or(about.seat.product_type)),
         earned_at: report.earned_at,
+        event_type: receipt.event_type.event_type(),
+        offer: receipt.offer_uuid,
+        transaction_id: Some(receipt.transaction_id.clone()),
         ..payout(receipt.uuid, (receipt.lead_uuid, &about.seat), receipt.created_at, cents.0)
     });
     let guarded = Commit::new().absent(Tree::PartnerEvents, key);
@@ -60,6 +63,10 @@ pub fn revoked_report(
         institution,
         takes_back: Some(receipt.created_at.millis()),
         earned_at: revoked.earned_at,
+        partner: revoked.partner.clone(),
+        event_type: receipt.event_type.event_type(),
+        offer: receipt.offer_uuid,
+        transaction_id: Some(receipt.transaction_id.clone()),
     });
     let guarded = Commit::new().unchanged(Tree::PartnerEvents, key, codec::encode_json(earlier));
     with_report(guarded, key, revoked, (happening, taken_back))

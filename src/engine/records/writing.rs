@@ -191,8 +191,8 @@ pub fn payout(uuid: Uuid, (lead, seat): (Uuid, &RecordedSeat), at: Timestamp, ce
         cents,
         product_type: Some(seat.product_type),
         institution: Some(institution(seat)),
-        takes_back: None,
-        earned_at: None,
+        partner: seat.key.clone(),
+        ..PayoutRecord::default()
     }
 }
 

@@ -1,11 +1,13 @@
 //! The three feeds: where each is stored, and how its records are rendered.
 
+use chrono_tz::Tz;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::arrival_time::ArrivalTime;
 use super::page_request::{Form, PageRequest};
+use crate::sheet::figures;
 use offerd_model::{EventData, EventType, LeadClientTag, LeadEvent, LeadPayout, Timestamp};
 use offerd_store::entities::{CompanyRecord, Happening, LeadRecord, PayoutRecord, Tag};
 use offerd_store::{Store, Tree};
@@ -47,6 +49,7 @@ pub struct Newer {
     account_uuid: Uuid,
     account_name: String,
     arrival: String,
+    zone: Tz,
 }
 
 impl Newer {
@@ -54,7 +57,12 @@ impl Newer {
     pub fn new(company: Option<&CompanyRecord>, arrival: ArrivalTime) -> Self {
         let of_company = |company: &CompanyRecord| (company.uuid, company.name.clone());
         let (account_uuid, account_name) = company.map(of_company).unwrap_or_default();
-        Self { account_uuid, account_name, arrival: arrival.to_string() }
+        Self { account_uuid, account_name, arrival: arrival.to_string(), zone: Tz::UTC }
+    }
+
+    /// With the time zone of the days on which payouts count.
+    pub fn with_days_of(self, zone: Tz) -> Self {
+        Self { zone, ..self }
     }
 }
 
@@ -138,6 +146,7 @@ impl Feed for Payouts {
     fn record(payout: PayoutRecord, newer: Option<&Newer>) -> LeadPayout {
         let PayoutRecord { lead, booked_at_ms, cents, product_type, takes_back, .. } = payout;
         let Some(newer) = newer else { return plain_payout(lead, booked_at_ms, cents) };
+        let counts_on = figures::day(payout.counts_at(), newer.zone).to_string();
         let (booked, cents) = takes_back.map_or((booked_at_ms, cents), |booked| (booked, -cents));
         let (institution_uuid, institution_name) = payout.institution.unzip();
         LeadPayout {
@@ -146,6 +155,11 @@ impl Feed for Payouts {
             financial_institution_uuid: institution_uuid,
             financial_institution_name: institution_name,
             product_type,
+            event_type: payout.event_type,
+            offer_uuid: payout.offer,
+            partner: Some(payout.partner).filter(|key| !key.is_empty()),
+            transaction_id: payout.transaction_id,
+            counts_on: Some(counts_on),
             supply_sub_account_uuid: Some(newer.account_uuid),
             supply_sub_account_name: Some(newer.account_name.clone()),
             pagination_timestamp: Some(newer.arrival.clone()),

@@ -1,5 +1,6 @@
 //! Reads pages of the feeds from the store, and the feed records of one lead, which need no minimum age.
 
+use chrono_tz::Tz;
 use uuid::Uuid;
 
 use super::arrival_time::ArrivalTime;
@@ -38,6 +39,7 @@ pub struct Feeds {
     store: Store,
     base_url: BaseUrl,
     page_records_max: usize,
+    zone: Tz,
 }
 
 /// The feed records of a lead.
@@ -52,7 +54,12 @@ pub struct FoundInfo {
 impl Feeds {
     /// Feeds over a store. A page reads at most `page_records_max` records in addition to its first instant.
     pub fn new(store: Store, base_url: impl Into<BaseUrl>, page_records_max: usize) -> Self {
-        Self { store, base_url: base_url.into(), page_records_max }
+        Self { store, base_url: base_url.into(), page_records_max, zone: Tz::UTC }
+    }
+
+    /// With the time zone of the days on which payouts count.
+    pub fn with_days_of(self, zone: Tz) -> Self {
+        Self { zone, ..self }
     }
 
     /// The present horizon, before which nothing can arrive any more. If a restart could still violate that,
@@ -91,7 +98,7 @@ impl Feeds {
             if !window.takes(arrival) {
                 break;
             }
-            let newer = is_newer.then(|| Newer::new(company.as_ref(), arrival));
+            let newer = is_newer.then(|| Newer::new(company.as_ref(), arrival).with_days_of(self.zone));
             let (read, held_before) = (stored.len(), data.len());
             let is_seen = |stored: &F::Stored| !viewer.test || F::is_test(stored, &self.store);
             let wanted = stored.into_iter().filter(|one| F::is_wanted(one, &request) && is_seen(one));
@@ -146,7 +153,7 @@ impl Feeds {
                 return Ok((told, Some(arrival)));
             }
             read += stored.len();
-            let newer = Newer::new(company, arrival);
+            let newer = Newer::new(company, arrival).with_days_of(self.zone);
             let of_lead = stored.into_iter().filter(|stored| F::lead(stored) == lead.uuid);
             told.extend(of_lead.map(|stored| F::record(stored, Some(&newer))));
         }

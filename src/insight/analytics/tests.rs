@@ -318,10 +318,7 @@ fn each_feed_tells_its_own_records() {
         lead,
         booked_at_ms: 6,
         cents: -12.5,
-        product_type: None,
-        institution: None,
-        takes_back: None,
-        earned_at: None,
+        ..PayoutRecord::default()
     };
     world.append(Tree::LeadPayouts, COMPANY, &[payout]);
     world.arrive(2000, 0);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use chrono::{DateTime, NaiveDate};
+use chrono::NaiveDate;
 use chrono_tz::Tz;
 use metrics::{counter, gauge};
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,7 @@ use super::key::{self, CompanyPeriod, CountSpace};
 use super::measure::{Measure, Measures};
 use super::names::{NONE, Names, OTHER, UNKNOWN};
 use super::subject::{CountedLead, PartnerSeat};
+use crate::sheet::figures;
 use offerd_base::config::ReportSettings;
 use offerd_base::telemetry::metrics::{REPORT_CELLS, REPORT_TAGS_BEYOND};
 use offerd_model::ProductType;
@@ -158,8 +159,7 @@ impl ReportCount {
 
     /// The day of a time in this count's zone.
     pub fn day(&self, at: i64) -> NaiveDate {
-        let at = DateTime::from_timestamp_millis(at).unwrap_or_default();
-        at.with_timezone(&self.space.zone).date_naive()
+        figures::day(at, self.space.zone)
     }
 
     fn at(&self, CompanyTime { company, test, at }: CompanyTime) -> CompanyDay {

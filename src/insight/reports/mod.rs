@@ -38,6 +38,7 @@ mod names;
 pub mod query;
 mod rebuild;
 pub mod report;
+pub mod statement;
 mod subject;
 mod sums;
 #[cfg(test)]

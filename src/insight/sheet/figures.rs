@@ -1,6 +1,7 @@
 //! Formats values for people, in commands and on pages.
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, NaiveDate, SecondsFormat, Utc};
+use chrono_tz::Tz;
 
 /// Shown for an unknown value.
 pub const UNKNOWN: &str = "–";
@@ -77,6 +78,11 @@ pub fn bytes(bytes: f64) -> String {
 
 fn at(ms: i64) -> DateTime<Utc> {
     DateTime::from_timestamp_millis(ms).unwrap_or_default()
+}
+
+/// The day of a time in Unix milliseconds, in a time zone.
+pub fn day(ms: i64, zone: Tz) -> NaiveDate {
+    at(ms).with_timezone(&zone).date_naive()
 }
 
 /// The UTC time of day of a time in Unix milliseconds.

@@ -252,6 +252,11 @@ fn value(cell: &str) -> &str {
     [CURLY, SINGLE].into_iter().find_map(between).unwrap_or(cell)
 }
 
+/// The name of a column without capitals, blanks and marks.
+pub fn plain(name: &str) -> String {
+    name.to_lowercase().replace(|letter: char| !letter.is_alphanumeric(), "")
+}
+
 fn has_digits(text: &str, least: usize, most: usize) -> bool {
     (least..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
 }

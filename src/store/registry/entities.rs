@@ -130,8 +130,8 @@ pub struct HappeningDetails {
     pub payout_cents: Option<f64>,
 }
 
-/// What the company earned with a lead; test leads earn nothing.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// What the company earned with a lead; test leads earn nothing. An erasure leaves it as it is.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PayoutRecord {
     /// Its id. A reversal has the id of the payout that it reverses.
     pub uuid: Uuid,
@@ -149,12 +149,26 @@ pub struct PayoutRecord {
     pub takes_back: Option<i64>,
     /// When the event that earned it happened, Unix milliseconds, if not when it was booked.
     pub earned_at: Option<i64>,
+    /// The key of the partner that pays it.
+    pub partner: String,
+    /// The type of the lead event that earned it; none for a bid, and for steps without an event.
+    pub event_type: Option<EventType>,
+    /// The offer, where it is known.
+    pub offer: Option<Uuid>,
+    /// The partner's own id of the report that earned it.
+    pub transaction_id: Option<String>,
 }
 
 impl PayoutRecord {
     /// The time that it counts under, Unix milliseconds: when it was earned, or the reversed payout booked.
     pub fn counts_at(&self) -> i64 {
         self.earned_at.or(self.takes_back).unwrap_or(self.booked_at_ms)
+    }
+
+    /// What its partner knows it by: the transaction id, else the click id, which is the offer's uuid, else the
+    /// lead that it bought.
+    pub fn reference(&self) -> String {
+        self.transaction_id.clone().unwrap_or_else(|| self.offer.unwrap_or(self.lead).to_string())
     }
 }
 
@@ -215,6 +229,10 @@ mod tests {
                 institution,
                 takes_back: other,
                 earned_at: other,
+                partner: name.clone(),
+                event_type: product_type.map(|_| EventType::Funded),
+                offer: product_type.map(|_| uuid),
+                transaction_id: product_type.map(|_| name.clone()),
             }];
             prop_assert_eq!(codec::decode(&codec::encode(&payouts)), Ok(payouts));
             let tags = vec![Tag { lead: uuid, key: name.clone(), value: name, created_at_ms: at }];
@@ -225,14 +243,10 @@ mod tests {
     #[test]
     fn a_payout_counts_when_it_was_earned_and_its_reversal_likewise() {
         let payout = |takes_back, earned_at| PayoutRecord {
-            uuid: Uuid::from_u128(1),
-            lead: Uuid::from_u128(2),
             booked_at_ms: 5,
-            cents: 12.5,
-            product_type: None,
-            institution: None,
             takes_back,
             earned_at,
+            ..PayoutRecord::default()
         };
         let counted = [(None, None), (Some(4), None), (Some(4), Some(3)), (None, Some(3))];
         assert_eq!(counted.map(|(takes_back, earned)| payout(takes_back, earned).counts_at()), [5, 4, 3, 3]);

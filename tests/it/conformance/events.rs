@@ -85,10 +85,7 @@ async fn payouts_tell_the_amount_and_when_it_was_booked_in_the_order_of_arrival(
             lead: uuid("uuid"),
             booked_at_ms,
             cents,
-            product_type: None,
-            institution: None,
-            takes_back: None,
-            earned_at: None,
+            ..PayoutRecord::default()
         };
         let booked =
             Commit::new().append(Tree::LeadPayouts, uuid("companyUUID"), codec::encode(&vec![payout]));

@@ -100,6 +100,13 @@ document.addEventListener('submit', (event) => {
   if (question && !window.confirm(question)) event.preventDefault();
 });
 
+// A chosen file fills the field that `data-into` names.
+for (const chosen of document.querySelectorAll('input[data-into]')) {
+  chosen.addEventListener('change', async () => {
+    if (chosen.files[0]) document.getElementById(chosen.dataset.into).value = await chosen.files[0].text();
+  });
+}
+
 // A print button, which needs this script.
 for (const button of document.querySelectorAll('button[data-print]')) {
   button.hidden = false;

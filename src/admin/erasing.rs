@@ -178,13 +178,13 @@ async fn erase_round(
     (receipt, round): (Uuid, &[Uuid]),
     (mut progress, told): (ErasureProgress, &UnboundedSender<ErasureProgress>),
 ) -> Result<Vec<Erasure>> {
-    let (leads, told) = (round.to_vec(), told.clone());
+    let (leads, told, tags) = (round.to_vec(), told.clone(), app.settings().reports.tags.clone());
     let erased = carried_out(app, move |engine, runtime| {
         let mut tell = |more: usize| {
             progress.done += more;
             let _ = told.send(progress);
         };
-        runtime.block_on(erasure::erase_all(engine, &leads, &mut tell))
+        runtime.block_on(erasure::erase_all(engine, &leads, &tags, &mut tell))
     });
     let erased = erased.await?;
     let gone: Vec<Uuid> = erased.iter().map(|lead| lead.lead_uuid).collect();

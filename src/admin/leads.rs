@@ -22,7 +22,8 @@ pub(super) async fn erase(context: Context) -> Result<Reply> {
         known(&app, lead)?;
         reports::settle(&app).await;
         app.note(&by, note!("lead.erase").about(lead)).await?;
-        let erasure = found(&app, lead, move |engine| runtime.block_on(erasure::erase(engine, lead)));
+        let tags = app.settings().reports.tags.clone();
+        let erasure = found(&app, lead, move |engine| runtime.block_on(erasure::erase(engine, lead, &tags)));
         let erasure = erasure.await.map_err(begun)?;
         app.note_if_can(&by, note!("lead.erased").about(lead)).await;
         audit_by!(&by.who, "lead.erase", %lead, "personal data of a lead erased");

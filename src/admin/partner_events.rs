@@ -81,7 +81,7 @@ fn possible(engine: &MatchingEngine, partner: &str, report: &PartnerReport) -> R
     let Ok(about) = attribute(&engine.records, partner, &event.reference) else {
         return known(&engine.book(), partner);
     };
-    let made_at = about.lead.created_at;
+    let made_at = about.summary.created_at;
     match event.occurred_at {
         Some(at) if at.millis() < made_at - CLOCKS_APART.num_milliseconds() => {
             let made_at = Timestamp::at(made_at);

@@ -332,13 +332,13 @@ fn summary(Erasure { lead_uuid, destroyed, remaining, damaged, .. }: &Erasure) -
         answers = destroyed.answers,
         transcripts = destroyed.transcripts,
         lead_actions = destroyed.lead_actions,
-        partner_reports = destroyed.partner_reports,
         client_tags = destroyed.client_tags,
         offer_displays = destroyed.offer_displays,
         hashes = destroyed.hashes,
         rate_tables = remaining.rate_tables,
         lead_events = remaining.lead_events,
-        lead_payouts = remaining.lead_payouts
+        lead_payouts = remaining.lead_payouts,
+        partner_reports = remaining.partner_reports
     );
     told.trim_end().to_owned()
 }

@@ -27,7 +27,7 @@ type KeyTime = fn(&[u8]) -> Option<u64>;
 
 /// The growing trees of the base. Those without a time in the key are sealed by lead, and removed once no data
 /// key opens them any more.
-pub(super) const OF_BASE: [(Tree, Option<KeyTime>); 10] = [
+pub(super) const OF_BASE: [(Tree, Option<KeyTime>); 11] = [
     (Tree::PaidClicks, Some(id_ms)),
     (Tree::Postings, Some(id_ms)),
     (Tree::Sessions, Some(|key| key.first_chunk().map(|us| u64::from_be_bytes(*us) / 1000))),
@@ -36,6 +36,7 @@ pub(super) const OF_BASE: [(Tree, Option<KeyTime>); 10] = [
         Tree::PreviewClicks,
         Some(|key| key.first_chunk().map(|day| u64::from(u32::from_be_bytes(*day)) * DAY_MS)),
     ),
+    (Tree::ErasedReports, Some(|key| Some(u64::from_be_bytes(*key.last_chunk()?)))),
     (Tree::PartnerEvents, None),
     (Tree::OfferDisplays, None),
     (Tree::Identities, None),

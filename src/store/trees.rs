@@ -70,7 +70,7 @@ macro_rules! trees {
     };
 }
 
-trees! { 41:
+trees! { 43:
     /// The store's facts about itself. Key: name. Value: the last arrival (u64); the watchdog's last write in
     /// ms (u64); with a database under a key with the place of the writing process, also each process's
     /// marker of the last prefill it ended, and the progress of retention.
@@ -103,6 +103,13 @@ trees! { 41:
     /// Partner reports, by the partner's own transaction id. Key: keyed hash of partner key and transaction
     /// id. Value: the report and its receipt (JSON).
     PartnerEvents: b'v' "partner_events" Lead Base;
+    /// Partner reports of erased leads. Key: as for partner reports, and when the lead was created in ms (u64).
+    /// Value: the report without its lead action, and its receipt (JSON).
+    ErasedReports: b'V' "erased_reports" Own Base;
+    /// What erased leads are billed and counted by. Key: lead uuid, and rate table uuid or nothing. Value: its
+    /// company, times, product types, counted tags and experiments (JSON); of a table the asked seats, offers
+    /// and payouts.
+    ErasedLeads: b'E' "erased_leads" Own WithLead;
     /// Offers whose click has earned. Key: rate table uuid, with the offer's number at the end. Value: empty.
     PaidClicks: b'q' "paid_clicks" Open Base;
     /// Clicks on offers. Key: rate table uuid, its last 12 bits the offer's number. Value: count (u64).
@@ -119,7 +126,7 @@ trees! { 41:
     /// Lead events. Key: company uuid, arrival in µs (u64), sequence (u32). Value: list of events.
     LeadEvents: b'h' "lead_events" Open ByArrival;
     /// The feed of payouts. Key: as for lead events. Value: list of payouts.
-    LeadPayouts: b'y' "lead_payouts" Open ByArrival;
+    LeadPayouts: b'y' "lead_payouts" Own ByArrival;
     /// The feed of client tags. Key: as for lead events. Value: list of tags.
     LeadClientTags: b'g' "lead_client_tags" Lead ByArrival;
     /// Shared templates (the name is of an earlier version). Key: fingerprint (16 bytes). Value: an internal
@@ -269,6 +276,9 @@ mod tests {
             sealed(Seal::Own),
             [
                 Tree::PartnerKeys,
+                Tree::ErasedReports,
+                Tree::ErasedLeads,
+                Tree::LeadPayouts,
                 Tree::Sessions,
                 Tree::LoanReports,
                 Tree::Suppressions,

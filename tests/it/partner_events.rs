@@ -268,6 +268,53 @@ async fn a_report_by_the_lead_is_about_the_one_offer_that_was_clicked() {
     assert_eq!(listed().await, json!([]), "what was taken back needs no payout");
 }
 
+/// An erasure leaves the money: it counts as before, is taken back, and comes late.
+#[tokio::test]
+async fn an_erased_lead_is_billed_as_before() {
+    let world = World::new().await;
+    let funded = |transaction: &str, by: &str, of: &str| json!({"transactionId": transaction, "eventType": "funded", by: of, "productType": "loan"});
+    let (offer, lead) = (world.offer().to_owned(), world.lead_uuid().to_owned());
+    for transaction in ["T-1", "T-2"] {
+        assert_eq!(world.report(&funded(transaction, "clickId", &offer)).await.status, 201);
+    }
+    let run = |words: &[&str]| {
+        let output = world.daemon.command(words);
+        assert!(output.status.success(), "{words:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let counted = || {
+        run(&["report", "rebuild"]);
+        ["day,partner", "company", "campaign", "product,subType"]
+            .map(|by| run(&["report", "--by", by, "--format", "csv"]))
+    };
+    let before = counted();
+    assert!(before[0].contains(",lender,"), "{before:?}");
+    run(&["lead", "erase", &lead]);
+    assert_eq!(counted(), before);
+
+    let again = world.report(&funded("T-1", "clickId", &offer)).await;
+    assert_eq!((again.status, &again.json()["payoutInCents"]), (200, &json!(10_000)), "it counts once");
+    let revoked = world.report(&json!({"transactionId": "T-1", "revoked": true})).await;
+    assert!(revoked.status == 200 && revoked.json()["revokedAt"].is_string(), "{}", revoked.json());
+    for (transaction, by, of) in
+        [("T-3", "clickId", &offer), ("T-4", "offerUuid", &offer), ("T-5", "leadUuid", &lead)]
+    {
+        let late = world.report(&funded(transaction, by, of)).await;
+        assert_eq!((late.status, &late.json()["payoutInCents"]), (201, &json!(10_000)), "{transaction}");
+        assert_eq!(world.report(&funded(transaction, by, of)).await.status, 200, "{transaction} again");
+    }
+    assert_eq!(world.report(&json!({"transactionId": "T-3", "revoked": true})).await.status, 200);
+    let other = token(&world.daemon, &["--partner", "other"]);
+    assert_eq!(world.report_as(&other, &funded("T", "clickId", &offer)).await.status, 422);
+
+    let statement = world.daemon.file("statement.csv");
+    std::fs::write(&statement, "transaction_id,amount\nT-1,0\nT-2,100\nT-4,100\nT-5,100\n").unwrap();
+    run(&["report", "reconcile", "lender", statement.to_str().unwrap()]);
+    let (_, stopped) = world.daemon.terminate();
+    let export = stopped.plan.command(&["lead", "export", &lead]).output().unwrap();
+    assert!(!export.status.success(), "nothing leads back to the person");
+}
+
 #[tokio::test]
 async fn a_partner_reports_on_nothing_but_its_own() {
     let world = World::new().await;

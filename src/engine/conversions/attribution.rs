@@ -5,20 +5,24 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::partner_events::ReportRefused;
-use crate::rate_table::table::Table;
+use crate::rate_table::summary::{CountedTable, ShownOffer};
 use crate::records::public_ids::place;
-use crate::records::{Records, reading};
+use crate::records::{Found, Records, reading};
 use offerd_model::{ApiError, ProductSubType, ProductType, Reference};
+use offerd_partners::RecordedSeat;
 use offerd_partners::declared::{DeclaredPayout, PayoutStep};
-use offerd_partners::{QuoteTerms, RecordedSeat};
 use offerd_store::Tree;
-use offerd_store::entities::LeadRecord;
+use offerd_store::entities::LeadSummary;
 
 /// What a report refers to.
 #[derive(Debug, Clone)]
 pub struct Attribution {
     /// The lead.
-    pub lead: LeadRecord,
+    pub lead: Uuid,
+    /// Its company and time.
+    pub summary: LeadSummary,
+    /// Whether it is erased.
+    pub is_erased: bool,
     /// The partner's seat.
     pub seat: Arc<RecordedSeat>,
     /// The offer that the report names, or the only one of the partner that the lead clicked.
@@ -49,12 +53,10 @@ pub enum Unpaid {
 }
 
 /// An offer of the partner that a lead was shown.
-struct ShownOffer {
+struct OwnOffer {
     uuid: Uuid,
     seat: Arc<RecordedSeat>,
-    product_sub_type: Option<ProductSubType>,
-    special: bool,
-    payout: Option<DeclaredPayout>,
+    shown: ShownOffer,
     is_clicked: bool,
 }
 
@@ -63,7 +65,7 @@ struct ShownOffer {
 struct AskedSeats {
     seats: Vec<Arc<RecordedSeat>>,
     /// The offers shown, except those of seats that pay their bid.
-    offers: Vec<ShownOffer>,
+    offers: Vec<OwnOffer>,
     is_sold: bool,
     loan_amount: Option<i32>,
 }
@@ -83,27 +85,38 @@ pub fn attribute(records: &Records, partner: &str, reference: &Reference) -> Att
 
 fn by_offer(records: &Records, partner: &str, name: &str, offer: Uuid, lead: Option<Uuid>) -> Attributed {
     let unknown = || not_asked(name, "Offer", offer, "names no offer of this partner");
-    let Some((table, Some(number))) = reading::named(records, offer)? else { return Err(unknown()) };
-    let (seat, quote) = table.offer(number).filter(|(seat, _)| seat.key == partner).ok_or_else(unknown)?;
-    let head = table.head();
+    let Some((table, number)) = reading::offer(records, offer)? else { return Err(unknown()) };
+    let table = reading::counted_table(records, table)?.ok_or_else(unknown)?;
+    let (seat, shown) = table.shown(number).filter(|(seat, _)| seat.key == partner).ok_or_else(unknown)?;
+    let head = &table.head;
     if let Some(other) = lead.filter(|lead| *lead != head.lead) {
         let message = "must be the lead of the offer, when both are given";
         return Err(not_asked("leadUuid", "Lead", other, message));
     }
-    let text = records.templates.of(quote).map_err(|_| ReportRefused::Unavailable)?;
-    let is_sold = reading::is_sold(&records.store, &table, seat)?;
-    let payout = text.click_terms.as_ref().filter(|_| !is_sold).map(|click_terms| click_terms.payout);
+    let is_sold = reading::is_sold(&records.store, table.asked(), seat)?;
+    let payout = shown.payout.filter(|_| !is_sold);
+    let (summary, is_erased) = lead_of(records, head.lead)?.ok_or_else(unknown)?;
     Ok(Attribution {
-        lead: reading::lead(&records.store, head.lead)?.ok_or_else(unknown)?,
+        lead: head.lead,
+        summary,
+        is_erased,
         seat: Arc::clone(seat),
         offer: Some(offer),
         product_type: Some(seat.product_type),
-        product_sub_type: text.sub_type,
-        special: matches!(quote.terms, QuoteTerms::Special(_)),
+        product_sub_type: shown.product_sub_type,
+        special: shown.special,
         payout,
         unpaid: payout.is_none().then_some(Unpaid::Sold),
         loan_amount: head.loan_amount,
     })
+}
+
+/// A lead, and whether it is erased.
+fn lead_of(records: &Records, lead: Uuid) -> Found<Option<(LeadSummary, bool)>> {
+    if let Some(record) = reading::lead(&records.store, lead)? {
+        return Ok(Some((LeadSummary::of(&record, &[]), false)));
+    }
+    Ok(reading::erased_lead(&records.store, lead)?.map(|summary| (summary, true)))
 }
 
 /// The refusal of a reference. Whether the uuid names something of others stays unsaid.
@@ -118,27 +131,29 @@ fn by_lead(records: &Records, partner: &str, lead: Uuid, product: Option<Product
     let unknown = || not_asked("leadUuid", "Lead", lead, &unasked);
     let is_product = |seat: &RecordedSeat| product.is_none_or(|wanted| wanted == seat.product_type);
     let asked_about = |seat: &RecordedSeat| seat.key == partner && is_product(seat);
-    let record = reading::lead(&records.store, lead)?.ok_or_else(unknown)?;
+    let (summary, is_erased) = lead_of(records, lead)?.ok_or_else(unknown)?;
 
-    let asked = AskedSeats::read(records, &record, asked_about)?;
+    let asked = AskedSeats::read(records, (lead, summary.first_table), asked_about)?;
     let AskedSeats { seats, offers, is_sold, loan_amount } = asked;
     let seat = seats.first().cloned().ok_or_else(unknown)?;
     let mut clicked = offers.iter().filter(|offer| offer.is_clicked);
     if let (Some(offer), None) = (clicked.next(), clicked.next()) {
         return Ok(Attribution {
-            lead: record,
+            lead,
+            summary,
+            is_erased,
             seat: Arc::clone(&offer.seat),
             offer: Some(offer.uuid),
             product_type: Some(offer.seat.product_type),
-            product_sub_type: offer.product_sub_type,
-            special: offer.special,
-            payout: offer.payout,
+            product_sub_type: offer.shown.product_sub_type,
+            special: offer.shown.special,
+            payout: offer.shown.payout,
             unpaid: None,
             loan_amount,
         });
     }
 
-    let payouts: Vec<DeclaredPayout> = offers.iter().filter_map(|offer| offer.payout).collect();
+    let payouts: Vec<DeclaredPayout> = offers.iter().filter_map(|offer| offer.shown.payout).collect();
     let one_product = seats.iter().all(|other| other.product_type == seat.product_type);
     let payout = payouts.first().filter(|first| payouts.iter().all(|payout| payout == *first)).copied();
     let unpaid = match payout {
@@ -148,7 +163,9 @@ fn by_lead(records: &Records, partner: &str, lead: Uuid, product: Option<Product
         None => Some(Unpaid::Several(payouts.iter().map(|payout| payout.on).collect())),
     };
     Ok(Attribution {
-        lead: record,
+        lead,
+        summary,
+        is_erased,
         offer: None,
         product_type: one_product.then_some(seat.product_type),
         product_sub_type: None,
@@ -163,16 +180,16 @@ fn by_lead(records: &Records, partner: &str, lead: Uuid, product: Option<Product
 impl AskedSeats {
     fn read(
         records: &Records,
-        lead: &LeadRecord,
+        (lead, first_table): (Uuid, Option<Uuid>),
         is_its: impl Fn(&RecordedSeat) -> bool,
     ) -> Result<Self, ReportRefused> {
         let mut asked = Self::default();
-        for table in reading::tables_of(&records.store, lead) {
-            let Some(table) = reading::table(records, table)? else { continue };
-            asked.loan_amount = table.head().loan_amount.or(asked.loan_amount);
-            asked.seats.extend(table.seats().iter().filter(|seat| is_its(seat)).cloned());
-            for number in table.numbers() {
-                asked.add_offer(records, &table, number, &is_its)?;
+        for table in first_table.into_iter().chain(reading::listed_tables(&records.store, lead)) {
+            let Some(table) = reading::counted_table(records, table)? else { continue };
+            asked.loan_amount = table.head.loan_amount.or(asked.loan_amount);
+            asked.seats.extend(table.seats.iter().filter(|seat| is_its(seat)).cloned());
+            for shown in table.summary.shown.iter().filter(|shown| is_its(table.seat(shown))) {
+                asked.add_offer(records, &table, shown)?;
             }
         }
         Ok(asked)
@@ -181,24 +198,20 @@ impl AskedSeats {
     fn add_offer(
         &mut self,
         records: &Records,
-        table: &Table,
-        number: u16,
-        is_its: impl Fn(&RecordedSeat) -> bool,
+        table: &CountedTable,
+        shown: &ShownOffer,
     ) -> Result<(), ReportRefused> {
-        let Some((seat, quote)) = table.offer(number).filter(|(seat, _)| is_its(seat)) else { return Ok(()) };
-        if reading::is_sold(&records.store, table, seat)? {
+        let (seat, uuid) = (table.seat(shown), table.head.uuid);
+        // A seat that paid its bid has no payout in what is kept of an erased lead.
+        if shown.payout.is_none() || reading::is_sold(&records.store, table.asked(), seat)? {
             self.is_sold = true;
             return Ok(());
         }
-        let table = table.head().uuid;
-        let text = records.templates.of(quote).map_err(|_| ReportRefused::Unavailable)?;
-        let clicks = reading::count(&records.store, Tree::Clicks, place(table, number))?;
-        self.offers.push(ShownOffer {
-            uuid: records.templates.ids.offer(table, number),
+        let clicks = reading::count(&records.store, Tree::Clicks, place(uuid, shown.number))?;
+        self.offers.push(OwnOffer {
+            uuid: records.templates.ids.offer(uuid, shown.number),
             seat: Arc::clone(seat),
-            product_sub_type: text.sub_type,
-            special: matches!(quote.terms, QuoteTerms::Special(_)),
-            payout: text.click_terms.as_ref().map(|click_terms| click_terms.payout),
+            shown: *shown,
             is_clicked: clicks.is_some_and(|clicks| clicks > 0),
         });
         Ok(())

@@ -161,7 +161,8 @@ impl ClickedOffer {
         let earned = self.text.click_terms.as_ref().map(|click_terms| click_terms.payout);
         let earned = earned.filter(|earned| earned.on == PayoutStep::Click);
         let cents = earned.map_or(0.0, |earned| earned.dollars(None) * 100.0);
-        let is_sold = || reading::is_sold(&engine.records.store, &self.table, seat);
+        let table = (self.table.head().uuid, self.table.seats());
+        let is_sold = || reading::is_sold(&engine.records.store, table, seat);
         if cents > 0.0 && !lead.test && !is_sold().map_err(|_| unreadable("a bid"))? {
             let paid =
                 click(Some(cents)).absent(Tree::PaidClicks, place).put(Tree::PaidClicks, place, Vec::new());

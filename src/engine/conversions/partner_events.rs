@@ -101,7 +101,7 @@ pub async fn report_all(engine: &MatchingEngine, reports: &[(String, PartnerRepo
 }
 
 async fn record(engine: &MatchingEngine, partner: &str, key: &[u8], event: &PartnerEvent) -> ReportResult {
-    if let Some(known) = stored(engine, key)? {
+    if let Some((_, known)) = stored(engine, key)? {
         return known.answer_to(event);
     }
     let now = engine.now();
@@ -109,7 +109,8 @@ async fn record(engine: &MatchingEngine, partner: &str, key: &[u8], event: &Part
     let about = attribute(&engine.records, partner, &event.reference)?;
     let new = ReportRecord::new(partner, event, &about, occurred_at, now.into());
     let posting = new.posting(&about);
-    let commit = writing::report(key, &new, &about);
+    let place = ReportPlace::new(key, about.is_erased.then_some(about.summary.created_at));
+    let commit = writing::report(&place, &new, &about);
     let commit = posting.iter().fold(commit, |commit, posting| posting.write(commit, new.receipt.uuid));
     match engine.commit(commit).await {
         Ok(()) => {
@@ -120,13 +121,13 @@ async fn record(engine: &MatchingEngine, partner: &str, key: &[u8], event: &Part
             Err(ReportRefused::Fault(ApiError::unknown_uuid("leadUuid", "Lead", new.receipt.lead_uuid)))
         }
         // The same report arrived concurrently on another connection.
-        Err(CommitError::Guard { found, .. }) => read(engine, key, &found)?.answer_to(event),
+        Err(CommitError::Guard { found, .. }) => read(engine, &place, &found)?.answer_to(event),
         Err(_) => Err(ReportRefused::Unavailable),
     }
 }
 
 async fn revoke(engine: &MatchingEngine, key: &[u8]) -> ReportResult {
-    let earlier = stored(engine, key)?.ok_or(ReportRefused::NothingToRevoke)?;
+    let (place, earlier) = stored(engine, key)?.ok_or(ReportRefused::NothingToRevoke)?;
     if earlier.receipt.revoked_at.is_some() {
         return Ok(AcceptedReport::Known(earlier.receipt));
     }
@@ -134,14 +135,14 @@ async fn revoke(engine: &MatchingEngine, key: &[u8]) -> ReportResult {
     let posting = Posting::read(&engine.records.store, earlier.receipt.uuid);
     let product_type = earlier.receipt.product_type.or(posting.as_ref().map(|posting| posting.product_type));
     let institution = earlier.institution(engine);
-    let commit = writing::revoked_report(key, &earlier, &revoked, (product_type, institution));
+    let commit = writing::revoked_report(&place, &earlier, &revoked, (product_type, institution));
     match engine.commit(Posting::remove(commit, earlier.receipt.uuid)).await {
         Ok(()) => {
             posting.iter().for_each(|posting| engine.limiter.reverse_payout(posting));
             Ok(AcceptedReport::New(revoked.receipt))
         }
         Err(CommitError::Guard { found, .. }) => {
-            Ok(AcceptedReport::Known(read(engine, key, &found)?.receipt))
+            Ok(AcceptedReport::Known(read(engine, &place, &found)?.receipt))
         }
         Err(_) => Err(ReportRefused::Unavailable),
     }
@@ -151,18 +152,21 @@ impl ReportRecord {
     fn new(partner: &str, event: &PartnerEvent, about: &Attribution, at: Timestamp, now: Timestamp) -> Self {
         let uuid = ids::timed();
         let amount = event.amount_in_cents.map(|cents| f64::from(cents) / 100.0);
-        let action = event.event_type.action_type(about.special).map(|action_type| LeadAction {
-            amount: amount.map(|dollars| dollars.round() as i32),
-            reject_reason: event.reject_reason,
-            created_at: now,
-            ..action_at(&about.seat, uuid, action_type, at)
-        });
+        let action =
+            event.event_type.action_type(about.special).filter(|_| !about.is_erased).map(|action_type| {
+                LeadAction {
+                    amount: amount.map(|dollars| dollars.round() as i32),
+                    reject_reason: event.reject_reason,
+                    created_at: now,
+                    ..action_at(&about.seat, uuid, action_type, at)
+                }
+            });
         let payout = payout_cents(event, about, amount);
         let receipt = PartnerEventReceipt {
             uuid,
             transaction_id: event.transaction_id.clone(),
             event_type: event.event_type,
-            lead_uuid: about.lead.uuid,
+            lead_uuid: about.lead,
             occurred_at: at,
             created_at: now,
             offer_uuid: about.offer,
@@ -175,12 +179,12 @@ impl ReportRecord {
         };
         Self {
             partner: partner.to_owned(),
-            company: about.lead.company,
+            company: about.summary.company,
             event: event.clone(),
             action,
             happening: writing::happening(&receipt, about),
             // Nothing happens to a lead before its creation, whatever the partner says.
-            earned_at: Some(at.millis().max(about.lead.created_at)).filter(|at| *at != now.millis()),
+            earned_at: Some(at.millis().max(about.summary.created_at)).filter(|at| *at != now.millis()),
             receipt,
         }
     }
@@ -215,7 +219,7 @@ impl ReportRecord {
 
 /// The company's earnings in cents: as reported, or else by the partner file's payout for the step.
 fn payout_cents(event: &PartnerEvent, about: &Attribution, amount: Option<f64>) -> f64 {
-    if about.lead.test {
+    if about.summary.test {
         return 0.0;
     }
     let step = PayoutStep::reported(event.event_type);
@@ -226,7 +230,7 @@ fn payout_cents(event: &PartnerEvent, about: &Attribution, amount: Option<f64>) 
 
 /// Why a report books nothing where a payout was to be expected.
 fn warning(event: &PartnerEvent, about: &Attribution) -> Option<&'static str> {
-    if about.lead.test || event.payout_in_cents.is_some() {
+    if about.summary.test || event.payout_in_cents.is_some() {
         return None;
     }
     let step = PayoutStep::reported(event.event_type)?;
@@ -263,12 +267,50 @@ pub fn key(store: &Store, partner: &str, transaction_id: &str) -> [u8; 32] {
     store.blind("report", format!("{partner}\0{transaction_id}").as_bytes())
 }
 
-fn stored(engine: &MatchingEngine, key: &[u8]) -> Result<Option<ReportRecord>, ReportRefused> {
-    engine.records.store.read_json(Tree::PartnerEvents, key).map_err(|_| ReportRefused::Unavailable)
+/// Where a report is stored: sealed with its lead's key, or apart once the lead is erased.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportPlace(Tree, Vec<u8>);
+
+impl ReportPlace {
+    /// The place of a report by its [`key`]; `erased` has when an erased lead was created, Unix milliseconds.
+    pub fn new(key: &[u8], erased: Option<i64>) -> Self {
+        match erased {
+            None => Self(Tree::PartnerEvents, key.to_vec()),
+            Some(created_at) => Self(Tree::ErasedReports, [key, &created_at.to_be_bytes()].concat()),
+        }
+    }
+
+    /// Its tree.
+    pub fn tree(&self) -> Tree {
+        self.0
+    }
+
+    /// Its key in the tree.
+    pub fn key(&self) -> &[u8] {
+        &self.1
+    }
+
+    /// Whether its lead is erased.
+    pub fn is_of_erased(&self) -> bool {
+        self.0 == Tree::ErasedReports
+    }
 }
 
-fn read(engine: &MatchingEngine, key: &[u8], bytes: &[u8]) -> Result<ReportRecord, ReportRefused> {
-    engine.records.store.decode_json(Tree::PartnerEvents, key, bytes).map_err(|_| ReportRefused::Unavailable)
+fn stored(engine: &MatchingEngine, key: &[u8]) -> Result<Option<(ReportPlace, ReportRecord)>, ReportRefused> {
+    let store = &engine.records.store;
+    let of_live = || store.read_json(Tree::PartnerEvents, key);
+    if let Some(record) = of_live().map_err(|_| ReportRefused::Unavailable)? {
+        return Ok(Some((ReportPlace::new(key, None), record)));
+    }
+    let found = store.scan(Tree::ErasedReports, key).next().transpose();
+    let Some((key, bytes)) = found.map_err(|_| ReportRefused::Unavailable)? else { return Ok(None) };
+    let place = ReportPlace(Tree::ErasedReports, key);
+    read(engine, &place, &bytes).map(|record| Some((place, record)))
+}
+
+fn read(engine: &MatchingEngine, place: &ReportPlace, bytes: &[u8]) -> Result<ReportRecord, ReportRefused> {
+    let ReportPlace(tree, key) = place;
+    engine.records.store.decode_json(*tree, key, bytes).map_err(|_| ReportRefused::Unavailable)
 }
 
 /// The reports that book nothing where a payout was to be expected and that were not revoked, oldest first.
@@ -277,11 +319,13 @@ fn read(engine: &MatchingEngine, key: &[u8], bytes: &[u8]) -> Result<ReportRecor
 /// A report cannot be read.
 pub fn unbooked(store: &Store) -> ReadResult<Vec<ReportRecord>> {
     let mut unbooked = Vec::new();
-    for found in store.scan(Tree::PartnerEvents, []) {
-        let (key, bytes) = found?;
-        let record: ReportRecord = store.decode_json(Tree::PartnerEvents, &key, &bytes)?;
-        if record.receipt.warning.is_some() && record.receipt.revoked_at.is_none() {
-            unbooked.push(record);
+    for tree in [Tree::PartnerEvents, Tree::ErasedReports] {
+        for found in store.scan(tree, []) {
+            let (key, bytes) = found?;
+            let record: ReportRecord = store.decode_json(tree, &key, &bytes)?;
+            if record.receipt.warning.is_some() && record.receipt.revoked_at.is_none() {
+                unbooked.push(record);
+            }
         }
     }
     unbooked.sort_by_key(|record| record.receipt.created_at.millis());

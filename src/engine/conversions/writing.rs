@@ -3,14 +3,14 @@
 use uuid::Uuid;
 
 use super::attribution::Attribution;
-use super::partner_events::ReportRecord;
+use super::partner_events::{ReportPlace, ReportRecord};
 use crate::records::writing::{LeadReference, at_seat, key_under, payout, with_event, with_payout};
 use offerd_model::{PartnerEventReceipt, ProductType, Timestamp};
-use offerd_store::entities::{Happening, HappeningDetails, PayoutRecord};
+use offerd_store::entities::{Happening, HappeningDetails, LeadSummary, PayoutRecord};
 use offerd_store::{Commit, Tree, codec};
 
 /// Writes a report with its effects, guarded against an earlier report under the same key.
-pub fn report(key: &[u8], report: &ReportRecord, about: &Attribution) -> Commit {
+pub fn report(place: &ReportPlace, report: &ReportRecord, about: &Attribution) -> Commit {
     let receipt = &report.receipt;
     let earned = receipt.payout_in_cents.map(|cents| PayoutRecord {
         product_type: Some(receipt.product_type.unwrap_or(about.seat.product_type)),
@@ -20,14 +20,16 @@ pub fn report(key: &[u8], report: &ReportRecord, about: &Attribution) -> Commit 
         transaction_id: Some(receipt.transaction_id.clone()),
         ..payout(receipt.uuid, (receipt.lead_uuid, &about.seat), receipt.created_at, cents.0)
     });
-    let guarded = Commit::new().absent(Tree::PartnerEvents, key);
-    with_report(guarded, key, report, (report.happening.clone(), earned))
+    let guarded = Commit::new().absent(place.tree(), place.key());
+    with_report(guarded, place, report, (report.happening.clone(), earned))
 }
 
 /// The lead event of a report, if any.
 pub fn happening(receipt: &PartnerEventReceipt, about: &Attribution) -> Option<Happening> {
     let event_type = receipt.event_type.event_type()?;
-    let event = LeadReference::of(&about.lead).happening(event_type, receipt.occurred_at.millis());
+    let LeadSummary { created_at, test, .. } = about.summary;
+    let event = LeadReference { lead: about.lead, created_at, test }
+        .happening(event_type, receipt.occurred_at.millis());
     let details = HappeningDetails {
         offer: receipt.offer_uuid,
         product_sub_type: about.product_sub_type,
@@ -45,7 +47,7 @@ pub fn happening(receipt: &PartnerEventReceipt, about: &Attribution) -> Option<H
 
 /// Revokes a report, guarded against concurrent changes: deletes its action, reverses its event and payout.
 pub fn revoked_report(
-    key: &[u8],
+    place: &ReportPlace,
     earlier: &ReportRecord,
     revoked: &ReportRecord,
     (product_type, institution): (Option<ProductType>, Option<(Uuid, String)>),
@@ -68,18 +70,20 @@ pub fn revoked_report(
         offer: receipt.offer_uuid,
         transaction_id: Some(receipt.transaction_id.clone()),
     });
-    let guarded = Commit::new().unchanged(Tree::PartnerEvents, key, codec::encode_json(earlier));
-    with_report(guarded, key, revoked, (happening, taken_back))
+    let guarded = Commit::new().unchanged(place.tree(), place.key(), codec::encode_json(earlier));
+    with_report(guarded, place, revoked, (happening, taken_back))
 }
 
 fn with_report(
     commit: Commit,
-    key: &[u8],
+    place: &ReportPlace,
     report: &ReportRecord,
     (happening, payout): (Option<Happening>, Option<PayoutRecord>),
 ) -> Commit {
     let (lead, company) = (report.receipt.lead_uuid, report.company);
-    let commit = commit.about(lead).put(Tree::PartnerEvents, key, codec::encode_json(report));
+    // A commit about an erased lead is refused.
+    let commit = if place.is_of_erased() { commit } else { commit.about(lead) };
+    let commit = commit.put(place.tree(), place.key(), codec::encode_json(report));
     let commit = report.action.iter().fold(commit, |commit, action| {
         commit.put(Tree::LeadActions, key_under(lead, action.uuid), codec::encode_json(action))
     });

@@ -14,6 +14,7 @@ pub mod progress;
 pub mod reason;
 pub mod record;
 pub mod seating;
+pub mod summary;
 pub mod table;
 #[cfg(test)]
 mod tests;

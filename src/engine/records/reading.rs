@@ -9,14 +9,16 @@ use serde::de::DeserializeOwned;
 use tracing::{debug, error, warn};
 use uuid::Uuid;
 
+use super::writing::key_under;
 use super::{Found, RecordUnavailable, Records};
 use crate::rate_table::outcome::Outcome;
 use crate::rate_table::record::{AnswerRecord, CallRecord, LaterDecisions, SeatOutcome, TableHead};
+use crate::rate_table::summary::{CountedTable, TableSummary};
 use crate::rate_table::table::Table;
 use offerd_model::LeadAction;
 use offerd_partners::ranking::estimate::RatingBand;
 use offerd_partners::{Facts, RecordedSeat};
-use offerd_store::entities::{LeadRecord, Tag};
+use offerd_store::entities::{LeadRecord, LeadSummary, Tag};
 use offerd_store::{FeedKey, ReadError, Scan, Store, Tree};
 
 /// How far the clock may have stepped back since a lead arrived, milliseconds.
@@ -115,11 +117,32 @@ pub fn calls(store: &Store, table: Uuid) -> Found<HashMap<u16, CallRecord>> {
 }
 
 /// Whether a table has sold its lead to this seat, which then pays its bid instead of the price in its file.
-pub fn is_sold(store: &Store, table: &Table, seat: &RecordedSeat) -> Found<bool> {
-    let calls = calls(store, table.head().uuid)?;
+pub fn is_sold(
+    store: &Store,
+    (table, seats): (Uuid, &[Arc<RecordedSeat>]),
+    seat: &RecordedSeat,
+) -> Found<bool> {
+    let calls = calls(store, table)?;
     let paying = calls.iter().filter(|(_, call)| call.bid.is_some_and(|bid| bid > 0.0));
-    let mut paying = paying.filter_map(|(position, _)| table.seats().get(usize::from(*position)));
+    let mut paying = paying.filter_map(|(position, _)| seats.get(usize::from(*position)));
     Ok(paying.any(|paying| paying.is_of(&seat.key, seat.product_type)))
+}
+
+/// A rate table as it is billed and counted, also of an erased lead; `None` when it does not exist, or nothing
+/// was kept of it.
+pub fn counted_table(records: &Records, uuid: Uuid) -> Found<Option<CountedTable>> {
+    let mut answers = Vec::new();
+    if let Some(table) = table_with(records, uuid, |answer| answers.push(answer))? {
+        let summary = TableSummary::of(&table, &answers, |quote| records.templates.of(quote).ok());
+        let (head, seats) = (Arc::clone(table.head()), table.seats().to_vec());
+        return Ok(Some(CountedTable { head, seats, summary }));
+    }
+    let Some(head) = head(&records.store, uuid)? else { return Ok(None) };
+    let kept = records.store.read(Tree::ErasedLeads, key_under(head.lead, uuid)).map_err(broken)?;
+    let Some(summary) = kept else { return Ok(None) };
+    let seats = head.seats.iter().map(|seat| records.templates.seat(*seat)).collect::<Result<_, _>>();
+    let seats = seats.map_err(|_| RecordUnavailable)?;
+    Ok(Some(CountedTable { head: Arc::new(head), seats, summary }))
 }
 
 /// Position of a table's next answer record: one after the last, readable or not.
@@ -135,6 +158,11 @@ fn position(key: &[u8]) -> Option<u16> {
 /// A lead; `None` when it does not exist or is erased.
 pub fn lead(store: &Store, lead: Uuid) -> Found<Option<LeadRecord>> {
     store.read_json(Tree::Leads, lead).map_err(broken)
+}
+
+/// What was kept of an erased lead, if anything.
+pub fn erased_lead(store: &Store, lead: Uuid) -> Found<Option<LeadSummary>> {
+    store.read_json(Tree::ErasedLeads, lead).map_err(broken)
 }
 
 /// The state of a lead in the store.

@@ -74,9 +74,12 @@ pub fn with_event(commit: Commit, company: Uuid, happening: Happening) -> Commit
 /// The lead of an event, as the feeds record it.
 #[derive(Debug, Clone, Copy)]
 pub struct LeadReference {
-    lead: Uuid,
-    created_at: i64,
-    test: bool,
+    /// The lead.
+    pub lead: Uuid,
+    /// When it was created, Unix milliseconds.
+    pub created_at: i64,
+    /// Whether it is a test.
+    pub test: bool,
 }
 
 impl LeadReference {

@@ -1,10 +1,11 @@
 //! Erasure of a person: which records become unreadable, and which remain.
 //!
 //! Erasure destroys the lead's data key and with it every record sealed by that key: the lead, the partners'
-//! answers, lead actions, partner reports, tags and the displays of its offers. From then on the lead and its
-//! rate tables are answered as not found, and nothing more is recorded for them. The remaining records name
-//! nobody: which partners were asked when, which caps and budgets count; the events of a lead with this uuid,
-//! and what it earned.
+//! answers, lead actions, tags and the displays of its offers. From then on the lead and its rate tables are
+//! answered as not found. The remaining records name nobody: which partners were asked when, which caps and
+//! budgets count; the events of a lead with this uuid, and what it earned. What it is billed and counted by is
+//! kept apart (summaries of lead and tables, the reports of partners), so that partners still report fundings
+//! and reversals, and a count made anew has the same money.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,21 +17,26 @@ use uuid::Uuid;
 
 use super::request::PersonRequestError;
 use crate::prefills::prefills_of;
+use offerd_engine::conversions::partner_events::{ReportPlace, ReportRecord};
 use offerd_engine::matching::engine::MatchingEngine;
 use offerd_engine::matching::messages::Leave;
+use offerd_engine::records::Records;
 use offerd_engine::records::contacts::contacts_of;
 use offerd_engine::records::identity::identity_of;
 use offerd_engine::records::reading::{self, LeadState};
+use offerd_engine::records::writing::key_under;
 use offerd_model::Timestamp;
 use offerd_store::contacts::LeadContacts;
-use offerd_store::entities::{Happening, LeadRecord, PayoutRecord};
+use offerd_store::entities::{Happening, LeadRecord, LeadSummary, PayoutRecord};
 use offerd_store::identities::{LeadIdentity, RetiredIdentities};
-use offerd_store::{Commit, ReadResult, Store, Tree};
+use offerd_store::{Commit, ReadResult, Store, Tree, codec};
 
 /// How many slots of data keys are resealed at once, each in a commit of its own.
 const SLOTS_AT_ONCE: usize = 64;
 
 type RecordKey = (Tree, Vec<u8>);
+
+type KeptRecord = (Tree, Vec<u8>, Vec<u8>);
 
 type Result<T> = std::result::Result<T, PersonRequestError>;
 
@@ -67,8 +73,6 @@ pub struct Destroyed {
     pub transcripts: u64,
     /// Lead actions.
     pub lead_actions: u64,
-    /// Events that partners reported.
-    pub partner_reports: u64,
     /// Client tags.
     pub client_tags: u64,
     /// Displays of its offers.
@@ -87,6 +91,8 @@ pub struct Remaining {
     pub lead_events: u64,
     /// Payouts of the lead.
     pub lead_payouts: u64,
+    /// Events that partners reported.
+    pub partner_reports: u64,
 }
 
 #[derive(Default)]
@@ -109,13 +115,14 @@ type ByLead<T> = BTreeMap<Uuid, T>;
 ///
 /// # Errors
 /// [`PersonRequestError`] when the store cannot be read or written; the lead may or may not be erased then.
-pub async fn erase(engine: &MatchingEngine, lead: Uuid) -> Result<Option<Erasure>> {
-    Ok(erase_all(engine, &[lead], &mut |_| ()).await?.pop())
+pub async fn erase(engine: &MatchingEngine, lead: Uuid, tags: &[String]) -> Result<Option<Erasure>> {
+    Ok(erase_all(engine, &[lead], tags, &mut |_| ()).await?.pop())
 }
 
 /// Erases leads, including those with damaged records; skips leads that do not exist or are already erased.
 /// Once this returns their erasures, no later copy of the disk reveals their data. Their pending tables end
-/// and are not recovered. `told` receives the number of leads erased with each step.
+/// and are not recovered. Their values of the counted `tags` stay, for the counts. `told` receives the number
+/// of leads erased with each step.
 ///
 /// The scans are shared by all of the leads: the hashes of the days on which they arrived, the feeds of their
 /// companies since the first of them, and the data keys of their slots.
@@ -125,6 +132,7 @@ pub async fn erase(engine: &MatchingEngine, lead: Uuid) -> Result<Option<Erasure
 pub async fn erase_all(
     engine: &MatchingEngine,
     leads: &[Uuid],
+    tags: &[String],
     told: EraseProgress<'_>,
 ) -> Result<Vec<Erasure>> {
     let store = &engine.records.store;
@@ -150,7 +158,7 @@ pub async fn erase_all(
     // hashes again what was hashed.
     let mut forgetting = hashes.begin_forgetting(store, false)?;
     let mut sealed = sealed(store, &gone);
-    let mut remaining = remaining(store, &gone);
+    let mut remaining = remaining(store, &gone, &sealed);
     let erased_at = Utc::now();
     let erasures = |one: &ErasedLead| Erasure {
         lead_uuid: one.lead,
@@ -161,7 +169,9 @@ pub async fn erase_all(
     };
     let erasures = gone.iter().map(erasures).collect();
     let mut hashed = (&mut hashes, &mut forgetting);
-    let destroyed = destroy(store, &gone, &mut sealed, &mut hashed, erased_at.timestamp_millis(), told).await;
+    let kept = |one: &ErasedLead, sealed: &[RecordKey]| kept(&engine.records, one, tags, sealed);
+    let at_ms = erased_at.timestamp_millis();
+    let destroyed = destroy((store, &kept), &gone, &mut sealed, &mut hashed, at_ms, told).await;
     let committed = match destroyed {
         Ok(()) => hashes.forget(store, forgetting).await,
         failed => failed,
@@ -283,7 +293,7 @@ fn failed(failure: impl std::fmt::Display) -> PersonRequestError {
 
 /// Destroys the data keys of leads, slot by slot, and removes the records they seal. Drains `sealed`.
 async fn destroy(
-    store: &Store,
+    (store, kept): (&Store, &(impl Fn(&ErasedLead, &[RecordKey]) -> Result<Vec<KeptRecord>> + Sync)),
     gone: &[ErasedLead],
     sealed: &mut ByLead<Vec<RecordKey>>,
     (hashes, forgetting): &mut (&mut Hashes, &mut RetiredIdentities),
@@ -296,11 +306,15 @@ async fn destroy(
         let grown = grown(store, slots.iter().flatten().filter_map(|lead| of.get(lead).copied()))?;
         forgetting.add(grown.begin_forgetting(store, false)?);
         hashes.join(grown);
-        let commits = slots.iter().map(|leads| {
+        let mut commits = Vec::with_capacity(slots.len());
+        for leads in slots {
             let mut commit = Commit::new().erase_all(leads.iter().copied(), at_ms);
             for lead in leads {
+                let records = sealed.remove(lead).unwrap_or_default();
+                let kept = kept(of[lead], &records)?.into_iter();
+                commit = kept.fold(commit, |commit, (tree, key, payload)| commit.put(tree, key, payload));
                 // The sealed records are unreadable anyway; removing them frees the space.
-                let records = sealed.remove(lead).into_iter().flatten();
+                let records = records.into_iter();
                 // A prefill has a key of its own, which the sweep destroys within minutes.
                 let prefills = prefills.remove(lead).into_iter().flatten().map(|key| (Tree::Prefills, key));
                 let tables =
@@ -308,12 +322,49 @@ async fn destroy(
                 let records = records.chain(prefills).chain(tables);
                 commit = records.fold(commit, |commit, (tree, key)| commit.remove(tree, key));
             }
-            commit
-        });
-        store.commit_all(commits.collect(), |_| false).await.map_err(failed)?;
+            commits.push(commit);
+        }
+        store.commit_all(commits, |_| false).await.map_err(failed)?;
         told(slots.iter().map(Vec::len).sum());
     }
     Ok(())
+}
+
+/// What stays of a lead, without anything of the person: what it is billed and counted by, the same of its
+/// tables, and the reports of partners.
+fn kept(
+    records: &Records,
+    one: &ErasedLead,
+    tags: &[String],
+    sealed: &[RecordKey],
+) -> Result<Vec<KeptRecord>> {
+    let store = &records.store;
+    let LeadState::Whole(record) = reading::lead_state(store, one.lead)? else { return Ok(Vec::new()) };
+    let summary = codec::encode_json(&LeadSummary::of(&record, tags));
+    let mut kept = vec![(Tree::ErasedLeads, one.lead.as_bytes().to_vec(), summary)];
+    for uuid in one.tables_now(store) {
+        // A table that cannot be read was reported.
+        let Ok(Some(mut table)) = reading::counted_table(records, uuid) else { continue };
+        for nth in 0..table.summary.shown.len() {
+            let seat = table.seat(&table.summary.shown[nth]);
+            if reading::is_sold(store, table.asked(), seat)? {
+                table.summary.shown[nth].payout = None;
+            }
+        }
+        kept.push((Tree::ErasedLeads, key_under(one.lead, uuid), codec::encode(&table.summary)));
+    }
+    for key in reports_of(sealed) {
+        let report = store.read_json::<ReportRecord>(Tree::PartnerEvents, key).ok().flatten();
+        let Some(report) = report else { continue };
+        let place = ReportPlace::new(key, Some(record.created_at));
+        let report = codec::encode_json(&ReportRecord { action: None, ..report });
+        kept.push((place.tree(), place.key().to_vec(), report));
+    }
+    Ok(kept)
+}
+
+fn reports_of(sealed: &[RecordKey]) -> impl Iterator<Item = &[u8]> {
+    sealed.iter().filter(|(tree, _)| *tree == Tree::PartnerEvents).map(|(_, key)| key.as_slice())
 }
 
 /// The hashes of leads that were merged into since they were read; these are not being forgotten yet.
@@ -386,7 +437,6 @@ impl Destroyed {
             answers: count(Tree::Answers) + count(Tree::Calls),
             transcripts: count(Tree::Transcripts),
             lead_actions: count(Tree::LeadActions),
-            partner_reports: count(Tree::PartnerEvents),
             client_tags: count(Tree::LeadClientTags),
             offer_displays: count(Tree::OfferDisplays),
             hashes: hashes + count(Tree::Repeats),
@@ -394,10 +444,11 @@ impl Destroyed {
     }
 }
 
-fn remaining(store: &Store, gone: &[ErasedLead]) -> ByLead<Remaining> {
+fn remaining(store: &Store, gone: &[ErasedLead], sealed: &ByLead<Vec<RecordKey>>) -> ByLead<Remaining> {
     let begun = |one: &ErasedLead| {
         let rate_tables = one.tables.len() as u64;
-        (one.lead, Remaining { rate_tables, ..Remaining::default() })
+        let partner_reports = reports_of(&sealed[&one.lead]).count() as u64;
+        (one.lead, Remaining { rate_tables, partner_reports, ..Remaining::default() })
     };
     let mut remaining: ByLead<Remaining> = gone.iter().map(begun).collect();
     for (company, earliest) in companies(gone) {

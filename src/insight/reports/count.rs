@@ -43,7 +43,8 @@ pub struct ReportCount {
     in_force: u32,
     /// Its progress.
     pub state: CountState,
-    rules: Arc<ReportSettings>,
+    /// What is counted.
+    pub rules: Arc<ReportSettings>,
     stored: Option<Vec<u8>>,
     names: HashMap<(Uuid, DimensionSlot), Names>,
     /// Cells not known to be written.
@@ -195,7 +196,8 @@ impl ReportCount {
 
     /// The ids of an item's values. A lead without a seat has no partner, and the product types it asks for.
     fn values(&mut self, company: Uuid, person: &CountedLead, seat: Option<&PartnerSeat>) -> ItemValues {
-        let lead = if person.record.is_some() { NONE } else { UNKNOWN };
+        let lead = if person.summary.is_some() { NONE } else { UNKNOWN };
+        let of_person = if person.is_erased { UNKNOWN } else { NONE };
         let mut slots = vec![Vec::new(); usize::from(DimensionSlot::tag(self.state.tags.len()).0)];
         let mut set = |slot: DimensionSlot, ids: Vec<u32>| slots[usize::from(slot.0)] = ids;
         match seat {
@@ -208,19 +210,26 @@ impl ReportCount {
                 set(DimensionSlot::PARTNER, self.ids(company, DimensionSlot::PARTNER, partner, UNKNOWN));
             }
             None => {
-                let products = person.asks_for().into_iter().map(|product| product.as_str());
+                let products = person.summary.iter().flat_map(|summary| &summary.products);
+                let products = products.map(|product| product.as_str());
                 set(DimensionSlot::PRODUCT, self.ids(company, DimensionSlot::PRODUCT, products, lead));
             }
         }
-        let rating = person.rating().into_iter();
-        set(DimensionSlot::RATING, self.ids(company, DimensionSlot::RATING, rating, lead));
-        set(DimensionSlot::STATE, self.ids(company, DimensionSlot::STATE, person.state().into_iter(), lead));
+        let rating = person.rating.into_iter();
+        set(DimensionSlot::RATING, self.ids(company, DimensionSlot::RATING, rating, of_person));
+        set(
+            DimensionSlot::STATE,
+            self.ids(company, DimensionSlot::STATE, person.state.into_iter(), of_person),
+        );
         // A tag that is no longer counted keeps its slot and its cells.
         let rules = Arc::clone(&self.rules);
         for tag in &rules.tags {
             let Some(nth) = self.state.tags.iter().position(|known| known == tag) else { continue };
             let slot = DimensionSlot::tag(nth);
-            set(slot, self.ids(company, slot, person.tag(tag).into_iter(), lead));
+            // A tag that is counted since the lead was erased is unknown.
+            let values = person.summary.as_ref().and_then(|summary| summary.tags.get(tag));
+            let instead = if values.is_some() { NONE } else { UNKNOWN };
+            set(slot, self.ids(company, slot, values.into_iter().flatten().map(String::as_str), instead));
         }
         let experiments = person.experiments();
         if !experiments.is_empty() {

@@ -10,12 +10,11 @@ use super::count::{CompanyTime, ReportCount};
 use super::measure::{Measure, Measures};
 use super::subject::{CountedLead, PartnerSeat, partner_of};
 use offerd_engine::rate_table::reason::Denied;
-use offerd_engine::rate_table::table::Table;
+use offerd_engine::rate_table::summary::{CountedTable, TableSummary};
 use offerd_engine::records::projection::{FEEDS, companies, first, next};
 use offerd_engine::records::{Records, reading};
-use offerd_model::{EventType, ProductSubType, ProductType};
-use offerd_partners::{Fingerprint, Quote, RecordedSeat};
-use offerd_store::entities::{Happening, HappeningDetails, PayoutRecord};
+use offerd_model::{EventType, ProductType};
+use offerd_store::entities::{Happening, HappeningDetails, LeadSummary, PayoutRecord};
 use offerd_store::{FeedKey, Store, Tree};
 
 /// How long before a payout its event may have arrived, in microseconds: both are of one commit.
@@ -26,14 +25,13 @@ pub struct FeedFold<'a> {
     records: &'a Records,
     count: &'a mut ReportCount,
     people: HashMap<Uuid, Arc<CountedLead>>,
-    sub_types: HashMap<Fingerprint, Option<ProductSubType>>,
     most: usize,
 }
 
 impl<'a> FeedFold<'a> {
     /// Counts into `count`, at most `most` records of each feed in a step.
     pub fn new(records: &'a Records, count: &'a mut ReportCount, most: usize) -> Self {
-        Self { records, count, people: HashMap::new(), sub_types: HashMap::new(), most }
+        Self { records, count, people: HashMap::new(), most }
     }
 
     /// Counts the next records of each company; returns whether there may be more. A failure undoes nothing.
@@ -110,7 +108,7 @@ impl<'a> FeedFold<'a> {
     ) {
         let person = self.person(lead);
         let institution = institution.map(|(uuid, _)| *uuid);
-        let partner = partner_of(self.records, &person, offer, institution, product_type);
+        let partner = partner_of(self.records, (lead, &person), offer, institution, product_type);
         if let Some(partner) = partner.as_deref().filter(|_| Measure::REPORTED.contains(&measure)) {
             self.count.state.note_reported(partner, measure);
         }
@@ -154,58 +152,39 @@ impl<'a> FeedFold<'a> {
     }
 
     /// Counts the asks and offers of a complete table on its day. If it is the lead's first table and shows
-    /// no offer, its lead counts as one without offers. An erased lead's table has no answers.
+    /// no offer, its lead counts as one without offers.
     fn table(&mut self, company: Uuid, table: Uuid) -> Result<()> {
-        let mut answers = Vec::new();
-        let read = reading::table_with(self.records, table, |answer| answers.push(answer));
-        let Ok(Some(table)) = read else { return Ok(()) };
-        if table.shown().next().is_none() {
+        let Ok(Some(table)) = reading::counted_table(self.records, table) else { return Ok(()) };
+        let CountedTable { head, summary: TableSummary { asked, offers, shown }, .. } = &table;
+        if shown.is_empty() {
             self.without_offers(company, &table);
         }
-        let head = Arc::clone(table.head());
         let when = CompanyTime { company, test: head.test, at: head.created_at };
         let person = self.person(head.lead);
-        for answer in &answers {
-            let seat = &table.seats()[usize::from(answer.seat)];
-            if answer.outcome.was_asked() {
-                let asked = PartnerSeat::of(seat);
-                self.count.add(when, &person, Some(&asked), Measures::of(Measure::Asks, 1));
-            }
-            for quote in answer.outcome.quotes() {
-                let place = self.seat_of(seat, quote);
-                self.count.add(when, &person, Some(&place), Measures::of(Measure::Offers, 1));
-            }
-        }
-        let products: BTreeSet<_> = table.shown().map(|(seat, _)| seat.product_type).collect();
+        let seat = |seat: u16| PartnerSeat::of(&table.seats[usize::from(seat)]);
+        let mut count = |place: PartnerSeat, measure| {
+            self.count.add(when, &person, Some(&place), Measures::of(measure, 1))
+        };
+        asked.iter().for_each(|asked| count(seat(*asked), Measure::Asks));
+        offers.iter().for_each(|(of, sub_type)| count(seat(*of).with(*sub_type), Measure::Offers));
+        shown.iter().for_each(|one| count(seat(one.seat).with(one.product_sub_type), Measure::Shown));
+        let products: BTreeSet<_> = shown.iter().map(|one| table.seat(one).product_type).collect();
         if !products.is_empty() {
             self.count.add_table(when, &products, Measures::of(Measure::WithOffers, 1));
-        }
-        for (seat, quote) in table.shown() {
-            let place = self.seat_of(seat, quote);
-            self.count.add(when, &person, Some(&place), Measures::of(Measure::Shown, 1));
         }
         Ok(())
     }
 
-    fn without_offers(&mut self, company: Uuid, table: &Table) {
-        let head = table.head();
+    fn without_offers(&mut self, company: Uuid, table: &CountedTable) {
+        let head = &table.head;
         let person = self.person(head.lead);
-        let Some(record) = person.record.as_ref().filter(|_| person.is_first(self.records, head)) else {
-            return;
-        };
-        let when = CompanyTime { company, test: head.test, at: record.created_at };
+        let first = person.summary.as_ref().filter(|_| person.is_first(self.records, head));
+        let Some(LeadSummary { created_at, .. }) = first else { return };
+        let when = CompanyTime { company, test: head.test, at: *created_at };
         let one = Measures::of(Measure::WithoutOffers, 1);
-        let places: Vec<PartnerSeat> = table.seats().iter().map(|seat| PartnerSeat::of(seat)).collect();
+        let places: Vec<PartnerSeat> = table.seats.iter().map(|seat| PartnerSeat::of(seat)).collect();
         self.count.add(when, &person, None, one);
         self.count.add_by_partner(when, &person, &places, one);
-    }
-
-    /// The seat of an offer, with the sub-type of the offer; cached per template.
-    fn seat_of(&mut self, seat: &RecordedSeat, quote: &Quote) -> PartnerSeat {
-        let templates = &self.records.templates;
-        let find = || templates.of(quote).ok().and_then(|template| template.sub_type);
-        let mut cached = || *self.sub_types.entry(quote.text).or_insert_with(find);
-        PartnerSeat::of(seat).with(if quote.own.is_some() { find() } else { cached() })
     }
 
     /// A company's tables that were open when their event was counted, and are complete now.
@@ -221,7 +200,7 @@ impl<'a> FeedFold<'a> {
 
     fn person(&mut self, lead: Uuid) -> Arc<CountedLead> {
         // Bounded: a step touches few leads.
-        let read = || Arc::new(CountedLead::of(self.records, lead));
+        let read = || Arc::new(CountedLead::of(self.records, lead, &self.count.rules.tags));
         Arc::clone(self.people.entry(lead).or_insert_with(read))
     }
 }

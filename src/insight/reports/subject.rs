@@ -1,20 +1,24 @@
 //! The subject of a counted record: the lead, and the partner's seat at its rate table.
 
-use std::collections::BTreeSet;
-
 use uuid::Uuid;
 
 use offerd_engine::rate_table::record::TableHead;
 use offerd_engine::records::{Records, reading};
 use offerd_model::{ProductSubType, ProductType};
 use offerd_partners::RecordedSeat;
-use offerd_store::entities::LeadRecord;
+use offerd_store::entities::LeadSummary;
 
 /// The attributes of a lead that it is counted by.
 #[derive(Debug, Clone)]
 pub struct CountedLead {
-    /// The lead, unless it is erased.
-    pub record: Option<LeadRecord>,
+    /// What is kept of an erased lead too; none if nothing was.
+    pub summary: Option<LeadSummary>,
+    /// Whether it is erased, so that its rating and state are unknown.
+    pub is_erased: bool,
+    /// Its credit rating, as given or derived from the score.
+    pub rating: Option<&'static str>,
+    /// Its state of residence.
+    pub state: Option<&'static str>,
 }
 
 /// The partner's seat, where it is known.
@@ -29,49 +33,39 @@ pub struct PartnerSeat {
 }
 
 impl CountedLead {
-    /// Reads a lead, which may be unreadable.
-    pub fn of(records: &Records, lead: Uuid) -> Self {
-        Self { record: reading::lead(&records.store, lead).ok().flatten() }
-    }
-
-    /// The product types it asks for; empty for an erased lead.
-    pub fn asks_for(&self) -> BTreeSet<ProductType> {
-        let all = ProductType::ALL.iter().copied();
-        all.filter(|product| self.record.as_ref().is_some_and(|record| record.lead.asks_for(*product)))
-            .collect()
-    }
-
-    /// Its credit rating, as given or derived from the score.
-    pub fn rating(&self) -> Option<&'static str> {
-        reading::rating(self.record.as_ref()?).map(|rating| rating.as_str())
-    }
-
-    /// Its state of residence.
-    pub fn state(&self) -> Option<&'static str> {
-        let person = self.record.as_ref()?.lead.personal_information.as_ref()?;
-        person.state.map(|state| state.as_str())
-    }
-
-    /// The distinct values of one of its tags.
-    pub fn tag(&self, name: &str) -> BTreeSet<&str> {
-        let tags = self.record.as_ref().and_then(|record| record.lead.client_tags.as_ref());
-        let values = tags.and_then(|tags| tags.0.get(name));
-        values.into_iter().flatten().map(String::as_str).filter(|value| !value.is_empty()).collect()
+    /// Reads a lead, which may be erased or unreadable, with its values of the counted tags.
+    pub fn of(records: &Records, lead: Uuid, tags: &[String]) -> Self {
+        let record = reading::lead(&records.store, lead).ok().flatten();
+        let erased = || reading::erased_lead(&records.store, lead).ok().flatten();
+        let summary = record.as_ref().map_or_else(erased, |record| Some(LeadSummary::of(record, tags)));
+        let person = record.as_ref().and_then(|record| record.lead.personal_information.as_ref());
+        Self {
+            summary,
+            is_erased: record.is_none(),
+            rating: record.as_ref().and_then(reading::rating).map(|rating| rating.as_str()),
+            state: person.and_then(|person| person.state).map(|state| state.as_str()),
+        }
     }
 
     /// The experiments it is in, each as `RULE/VARIANT`.
     pub fn experiments(&self) -> Vec<String> {
-        let drawn = self.record.iter().flat_map(|record| &record.experiments);
+        let drawn = self.summary.iter().flat_map(|summary| &summary.experiments);
         drawn.map(|(rule, variant)| format!("{rule}/{variant}")).collect()
     }
 
     /// Whether a table is the lead's first. Those after it are listed, also of an erased lead.
     pub fn is_first(&self, records: &Records, table: &TableHead) -> bool {
         let mut listed = reading::listed_tables(&records.store, table.lead);
-        match &self.record {
-            Some(record) => record.first_table.or_else(|| listed.next()) == Some(table.uuid),
+        match &self.summary {
+            Some(summary) => summary.first_table.or_else(|| listed.next()) == Some(table.uuid),
             None => listed.all(|later| later != table.uuid),
         }
+    }
+
+    /// Its tables; of a lead of which nothing was kept, those after the first.
+    fn tables(&self, records: &Records, lead: Uuid) -> Vec<Uuid> {
+        let first = self.summary.as_ref().and_then(|summary| summary.first_table);
+        first.into_iter().chain(reading::listed_tables(&records.store, lead)).collect()
     }
 }
 
@@ -92,18 +86,14 @@ impl PartnerSeat {
 /// lead's tables. Prefers a seat of the product type.
 pub fn partner_of(
     records: &Records,
-    person: &CountedLead,
+    (lead, person): (Uuid, &CountedLead),
     offer: Option<Uuid>,
     institution: Option<Uuid>,
     product_type: Option<ProductType>,
 ) -> Option<String> {
     let institution = institution?;
     let of_offer = offer.and_then(|offer| reading::offer(records, offer).ok().flatten());
-    let tables = match (of_offer, &person.record) {
-        (Some((table, _)), _) => vec![table],
-        (None, Some(record)) => reading::tables_of(&records.store, record),
-        (None, None) => Vec::new(),
-    };
+    let tables = of_offer.map_or_else(|| person.tables(records, lead), |(table, _)| vec![table]);
     let heads = tables.into_iter().filter_map(|table| reading::head(&records.store, table).ok().flatten());
     let seats: Vec<_> = heads.flat_map(|head| records.templates.seats(&head)).collect();
     let mut at_institution = seats.iter().filter(|seat| seat.institution == institution);

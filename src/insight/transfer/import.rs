@@ -118,10 +118,12 @@ impl RecordImport {
     /// The commit that writes a record; `None` if it is no record of its tree.
     fn commit(&mut self, tree: Tree, mut key: Vec<u8>, mut payload: Vec<u8>) -> Option<Commit> {
         match tree {
-            Tree::PartnerEvents => {
+            Tree::PartnerEvents | Tree::ErasedReports => {
                 let report: ReportRecord = codec::decode_json(&payload).ok()?;
                 let transaction = &report.event.transaction_id;
-                key = partner_events::key(&self.store, &report.partner, transaction).to_vec();
+                let hash = partner_events::key(&self.store, &report.partner, transaction);
+                // The time behind the hash stays.
+                key.get_mut(..hash.len())?.copy_from_slice(&hash);
             }
             Tree::Transcripts => {
                 let transcript: Transcript = codec::decode(&payload).ok()?;

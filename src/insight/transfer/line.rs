@@ -79,6 +79,7 @@ fn readable(tree: Tree, payload: &[u8]) -> Option<Box<RawValue>> {
         | Tree::Leads
         | Tree::LeadActions
         | Tree::PartnerEvents
+        | Tree::ErasedReports
         | Tree::Pauses
         | Tree::Sessions
         | Tree::OfferDisplays

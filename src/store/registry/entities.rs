@@ -1,6 +1,6 @@
 //! Records shared by several modules: companies, tokens, leads and, in postcard, lists of feed entries.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -70,6 +70,40 @@ record! { plain
         experiments: BTreeMap<String, String>,
         /// The lead as submitted.
         lead: Lead,
+    }
+
+    /// What a lead is billed and counted by, which stays when it is erased: nothing of the person. JSON, by
+    /// uuid.
+    LeadSummary {
+        /// The company it belongs to.
+        company: Uuid,
+        /// Whether it was submitted with a test token.
+        test: bool,
+        /// When it was created, Unix milliseconds.
+        created_at: i64,
+        /// The rate table written with it, which no other record references.
+        first_table?: Uuid,
+        /// The product types it asks for.
+        products: BTreeSet<ProductType>,
+        /// Its values of each client tag that reports count.
+        tags: BTreeMap<String, BTreeSet<String>>,
+        /// Its variant of each experiment, by the name of the rule.
+        experiments: BTreeMap<String, String>,
+    }
+}
+
+impl LeadSummary {
+    /// The summary of a lead, with its values of the `counted` tags.
+    pub fn of(record: &LeadRecord, counted: &[String]) -> Self {
+        let LeadRecord { company, test, created_at, first_table, .. } = *record;
+        let products = ProductType::ALL.iter().copied().filter(|product| record.lead.asks_for(*product));
+        let values = |tag: &String| {
+            let values = record.lead.client_tags.iter().flat_map(|tags| tags.0.get(tag)).flatten();
+            (tag.clone(), values.filter(|value| !value.is_empty()).cloned().collect())
+        };
+        let (products, tags) = (products.collect(), counted.iter().map(values).collect());
+        let experiments = record.experiments.clone();
+        Self { company, test, created_at, first_table, products, tags, experiments }
     }
 }
 

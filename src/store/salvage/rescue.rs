@@ -27,8 +27,14 @@ const OF_TABLES: [Tree; 6] =
     [Tree::RateTables, Tree::LaterDecisions, Tree::Answers, Tree::Calls, Tree::Clicks, Tree::Displays];
 
 /// Append-only trees in the base, which may come back: a missing record was not removed on purpose.
-const ADDED_TO: [Tree; 5] =
-    [Tree::Companies, Tree::Templates, Tree::PaidClicks, Tree::PartnerEvents, Tree::Transcripts];
+const ADDED_TO: [Tree; 6] = [
+    Tree::Companies,
+    Tree::Templates,
+    Tree::PaidClicks,
+    Tree::PartnerEvents,
+    Tree::ErasedReports,
+    Tree::Transcripts,
+];
 
 /// Trees in the base whose missing records are not counted: they are short-lived, or counted elsewhere.
 const NOT_COUNTED: [Tree; 4] = [Tree::Meta, Tree::LeadKeys, Tree::OpenTables, Tree::Prefills];

@@ -213,8 +213,10 @@ const ROUTES: &[AdminRoute] = routes! {
     GET "/tokens" Confidential All [tokens::list] "Lists tokens.";
     POST "/tokens" Confidential All [tokens::create] "Makes a token.";
     POST "/partnerEvents" Confidential All [partner_events::import] "Imports partner reports.";
-    GET "/partnerEvents/unbooked" Confidential All [partner_events::unbooked]
-        "Lists partner reports that book nothing where a payout was to be expected.";
+    GET "/partnerEvents/flagged" Confidential All [partner_events::flagged]
+        "Lists partner reports that book nothing where a payout was to be expected, or look wrong.";
+    POST "/partnerEvents/judgement" Confidential All [partner_events::judge]
+        "Confirms or reverses a partner report.";
     GET "/leads/{uuid}/explanation" Confidential All [leads::explain]
         "Explains the offers of a lead.";
     GET "/rateTables/{uuid}/transcript" Confidential All [transcripts::redacted]

@@ -3,10 +3,12 @@
 use serde_json::Value;
 
 use super::prelude::*;
+use super::reasons::reason_given;
 use offerd_base::declaration::{did_you_mean, nearest};
 use offerd_engine::conversions::attribution::attribute;
 use offerd_engine::conversions::partner_events::{
-    AcceptedReport, CLOCKS_APART, ReportRecord, report_all, unbooked as unbooked_reports,
+    AcceptedReport, CLOCKS_APART, ReportRecord, ReportRefused, confirm, find, flagged as flagged_reports,
+    report, report_all,
 };
 use offerd_model::{ApiError, ErrorType, PartnerEventReceipt, PartnerReport, Timestamp, UnreadableBody};
 use offerd_partners::Book;
@@ -32,18 +34,18 @@ pub struct Imported {
 pub enum ImportOutcome {
     /// Recorded.
     New,
-    /// Recorded, but it books nothing where a payout was to be expected, with the reason.
-    Unbooked(String),
+    /// Recorded and flagged, with the reason.
+    Flagged(String),
     /// Already recorded before.
     Known,
     /// Invalid, with all faults.
     Refused(Vec<ApiError>),
 }
 
-/// A report that books nothing.
+/// A flagged report.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct UnbookedReport {
+pub struct FlaggedReport {
     /// Key of the reporting partner.
     pub partner: String,
     /// The answer to the partner, with the reason.
@@ -64,7 +66,7 @@ async fn import_reports(engine: &MatchingEngine, imported: &[Imported]) -> Vec<I
         Err(faults) => ImportOutcome::Refused(faults),
         Ok(_) => match recorded.next() {
             Some(Ok(AcceptedReport::New(receipt))) => {
-                receipt.warning.map_or(ImportOutcome::New, ImportOutcome::Unbooked)
+                receipt.warning.map_or(ImportOutcome::New, ImportOutcome::Flagged)
             }
             Some(Ok(AcceptedReport::Known(_))) => ImportOutcome::Known,
             Some(Err(refused)) => ImportOutcome::Refused(vec![refused.error()]),
@@ -120,8 +122,7 @@ pub fn read(report: &Value) -> Result<PartnerReport, Vec<ApiError>> {
 pub(super) async fn import(mut context: Context) -> Result<Reply> {
     let imported: Vec<Imported> = read_body(&mut context, MAX_BODY_BYTES).await?;
     let outcomes = import_reports(&context.app.engine, &imported).await;
-    let is_new =
-        |outcome: &&ImportOutcome| matches!(outcome, ImportOutcome::New | ImportOutcome::Unbooked(_));
+    let is_new = |outcome: &&ImportOutcome| matches!(outcome, ImportOutcome::New | ImportOutcome::Flagged(_));
     let new = outcomes.iter().filter(is_new).count();
     if new > 0 {
         let note = note!("events.import", new, "partner reports imported").about(format!("{new} reports"));
@@ -130,11 +131,42 @@ pub(super) async fn import(mut context: Context) -> Result<Reply> {
     Reply::json(&outcomes)
 }
 
-pub(super) async fn unbooked(context: Context) -> Result<Reply> {
+pub(super) async fn flagged(context: Context) -> Result<Reply> {
     const UNREAD: &str = "the reports of partners could not be read";
-    let read = |app: &AdminState| unbooked_reports(&app.store);
+    let read = |app: &AdminState| flagged_reports(&app.store);
     let reports = context.app.reading(UNREAD, read).await?.map_err(our_fault(UNREAD))?;
     let reports =
-        reports.into_iter().map(|ReportRecord { partner, receipt, .. }| UnbookedReport { partner, receipt });
+        reports.into_iter().map(|ReportRecord { partner, receipt, .. }| FlaggedReport { partner, receipt });
     Reply::json(&reports.collect::<Vec<_>>())
+}
+
+/// What an operator finds of a report.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Judgement {
+    /// Key of the reporting partner.
+    pub partner: String,
+    /// The partner's id of the report.
+    pub transaction_id: String,
+    /// Whether it is reversed; else confirmed.
+    pub reverse: bool,
+    /// Why, for the audit.
+    pub reason: String,
+}
+
+pub(super) async fn judge(mut context: Context) -> Result<Reply> {
+    let judgement: Judgement = read_body(&mut context, BODY_BYTES).await?;
+    let Judgement { partner, transaction_id, reverse, reason } = judgement;
+    let (app, refused) = (&context.app, |refused: ReportRefused| Failure::invalid(vec![refused.error()]));
+    let found = find(&app.engine, &partner, &transaction_id).map_err(refused)?;
+    let uuid = found.ok_or_else(|| refused(ReportRefused::NothingToRevoke))?.receipt.uuid;
+    let note = note!(if reverse { "events.reverse" } else { "events.confirm" });
+    let note = note.about(format!("report {uuid} of {partner}")).because(reason_given(&reason)?);
+    app.note(&by(&context), note).await?;
+    let judged = match reverse {
+        true => report(&app.engine, &partner, &PartnerReport::Revocation(transaction_id)).await,
+        false => confirm(&app.engine, &partner, &transaction_id).await,
+    };
+    let (AcceptedReport::New(receipt) | AcceptedReport::Known(receipt)) = judged.map_err(refused)?;
+    Reply::json(&FlaggedReport { partner, receipt })
 }

@@ -122,7 +122,7 @@ record! {
         amount_in_cents?: i32,
         /// The payout to the company that sent the lead.
         payout_in_cents?: PayoutCents,
-        /// Why it books nothing, where a payout was to be expected.
+        /// Why it books nothing where a payout was to be expected, or looks wrong.
         warning?: String,
         /// Why the partner rejected the application.
         reject_reason?: RejectReason,

@@ -10,7 +10,7 @@ use super::arrival::FeedKey;
 pub enum Seal {
     /// Not sealed: ids, times, amounts, and data of ours that may be public.
     Open,
-    /// With the store's own key: secrets that concern no lead.
+    /// With the store's own key: secrets that concern no lead, and what stays of erased ones.
     Own,
     /// With the data key of the lead they are about: personal data.
     Lead,
@@ -70,7 +70,7 @@ macro_rules! trees {
     };
 }
 
-trees! { 43:
+trees! { 44:
     /// The store's facts about itself. Key: name. Value: the last arrival (u64); the watchdog's last write in
     /// ms (u64); with a database under a key with the place of the writing process, also each process's
     /// marker of the last prefill it ended, and the progress of retention.
@@ -112,6 +112,8 @@ trees! { 43:
     ErasedLeads: b'E' "erased_leads" Own WithLead;
     /// Offers whose click has earned. Key: rate table uuid, with the offer's number at the end. Value: empty.
     PaidClicks: b'q' "paid_clicks" Open Base;
+    /// Fundings of offers that were not reversed. Key: as for clicks. Value: count (u64).
+    Fundings: b'G' "fundings" Open ByTime;
     /// Clicks on offers. Key: rate table uuid, its last 12 bits the offer's number. Value: count (u64).
     Clicks: b'1' "clicks" Open ByTime;
     /// Decisions after the head of a rate table (the name is of an earlier version). Key: rate table uuid.

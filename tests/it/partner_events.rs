@@ -255,7 +255,7 @@ async fn a_report_by_the_lead_is_about_the_one_offer_that_was_clicked() {
     assert_eq!(report("T-2").await, receipt, "the same again");
 
     let listed = async || -> Value {
-        let output = world.daemon.command(&["events", "unbooked", "--json"]);
+        let output = world.daemon.command(&["events", "flagged", "--json"]);
         serde_json::from_slice(&output.stdout).unwrap()
     };
     let unbooked = listed().await;
@@ -266,6 +266,72 @@ async fn a_report_by_the_lead_is_about_the_one_offer_that_was_clicked() {
     );
     assert_eq!(world.report(&json!({"transactionId": "T-2", "revoked": true})).await.status, 200);
     assert_eq!(listed().await, json!([]), "what was taken back needs no payout");
+}
+
+#[tokio::test]
+async fn what_looks_wrong_is_flagged_until_an_operator_settles_it() {
+    let world = World::new().await;
+    let funded = async |transaction: &str, more: Value| {
+        let mut report =
+            json!({"transactionId": transaction, "eventType": "funded", "clickId": world.offer()});
+        report.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let answer = world.report(&report).await;
+        assert_eq!(answer.status, 201, "{}", answer.json());
+        answer.json()["warning"].as_str().map(str::to_owned)
+    };
+    let revoked = async |transaction: &str| {
+        let revocation = json!({"transactionId": transaction, "revoked": true});
+        assert_eq!(world.report(&revocation).await.status, 200);
+    };
+    for (nth, (more, wanted)) in [
+        (json!({"payoutInCents": 50_000, "amountInCents": 1_200_000}), None),
+        (
+            json!({"payoutInCents": 50_001}),
+            Some("payout $500.01 is far from the $100.00 of the partner file"),
+        ),
+        (json!({"payoutInCents": 1_999}), Some("payout $19.99 is far from the $100.00")),
+        (json!({"amountInCents": 100}), Some("amount $1.00 is far from the $10000.00 of the lead's request")),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let warning = funded(&format!("far-{nth}"), more).await;
+        match wanted {
+            None => assert_eq!(warning, None),
+            Some(wanted) => {
+                assert!(warning.as_deref().is_some_and(|told| told.contains(wanted)), "{warning:?}")
+            }
+        }
+        revoked(&format!("far-{nth}")).await;
+    }
+    assert_eq!(funded("T-1", json!({})).await, None);
+    let second = funded("T-2", json!({})).await;
+    assert!(second.is_some_and(|told| told.contains("funded before")));
+    assert!(funded("T-3", json!({})).await.is_some());
+
+    let run = |words: &[&str]| {
+        let output = world.daemon.command(words);
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    let flagged = || {
+        let listed: Value = serde_json::from_str(&run(&["events", "flagged", "--json"]).1).unwrap();
+        let ids = listed.as_array().unwrap().iter().map(|one| one["transactionId"].clone());
+        ids.collect::<Vec<_>>()
+    };
+    assert_eq!(flagged(), ["T-2", "T-3"]);
+    let judged = |verb: &str, transaction: &str, reason: &str| {
+        run(&["events", verb, transaction, "--partner", "lender", "--reason", reason]).0
+    };
+    assert!(!judged("reverse", "T-2", " ") && !judged("confirm", "T-9", "none"), "refused");
+    assert!(judged("reverse", "T-2", "reported twice") && judged("confirm", "T-3", "a second loan"));
+    assert_eq!(flagged(), [json!(null); 0]);
+    assert!(
+        world.report(&json!({"transactionId": "T-2", "revoked": true})).await.json()["revokedAt"].is_string()
+    );
+    let audit = run(&["audit", "list", "--action", "events", "--format", "csv"]).1;
+    for part in ["events.reverse", "reported twice", "events.confirm", "a second loan", "of lender"] {
+        assert!(audit.contains(part), "{part}: {audit}");
+    }
 }
 
 /// An erasure leaves the money: it counts as before, is taken back, and comes late.

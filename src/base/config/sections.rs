@@ -171,6 +171,8 @@ table! {
         burst_clicks_per_offer: u32 = count(1, 1_000_000),
         /// Clicks stored per offer.
         clicks_kept_per_offer: u64 = count(1, 1000) => reloadable,
+        /// How many times what is usual a reported payout or amount may be, or how small a part; 0 for any.
+        report_factor: u32 = count(0, 1_000_000) => reloadable,
         /// Displays stored per offer, as reported by its images.
         displays_kept_per_offer: u64 = count(1, 1000) => reloadable,
         /// Consent statements stored per lead, besides the latest.

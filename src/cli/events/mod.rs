@@ -1,4 +1,4 @@
-//! `offerd events`: imports partner reports, and lists those that book nothing.
+//! `offerd events`: imports partner reports, lists those that look wrong, and confirms or reverses them.
 
 mod records;
 
@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 use self::records::{EventFileFormat, EventRecord};
 use super::files::InputFile;
 use super::prelude::*;
-use offerd_admin::partner_events::{self, AT_ONCE, ImportOutcome, Imported, UnbookedReport};
+use offerd_admin::partner_events::{self, AT_ONCE, FlaggedReport, ImportOutcome, Imported, Judgement};
 use offerd_insight::sheet::lines::Encoding;
 use offerd_model::ApiError;
 
@@ -16,12 +16,33 @@ use offerd_model::ApiError;
 pub enum EventsCommand {
     /// Import partner reports from a file: records of `POST /partnerEvents`, each with its `partner`
     Import(EventsImportArguments),
-    /// List reports that book nothing where a payout was to be expected
-    Unbooked {
+    /// List reports that book nothing where a payout was to be expected, or look wrong: a payout or an amount
+    /// far from the usual one (`limits.report_factor`), a second funding of an offer
+    Flagged {
         /// Print JSON: the `partner` and its report, with the `warning`
         #[arg(long)]
         json: bool,
     },
+    /// Confirm a flagged report, so that it is listed no longer
+    Confirm(JudgeArguments),
+    /// Reverse a report and its payout, as its partner can
+    Reverse(JudgeArguments),
+}
+
+/// `events confirm`, `events reverse`.
+#[derive(Debug, Args)]
+pub struct JudgeArguments {
+    /// The partner's transaction id of the report
+    transaction: String,
+    /// Key of the partner
+    #[arg(long, value_name = "KEY")]
+    partner: String,
+    /// Why, for the audit; without names and other personal data
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    /// Print JSON: the `partner` and its report
+    #[arg(long)]
+    json: bool,
 }
 
 /// `events import`.
@@ -52,21 +73,38 @@ pub struct EventsImportArguments {
 pub async fn run(settings: &Settings, command: &EventsCommand) -> Result<(), CommandError> {
     match command {
         EventsCommand::Import(arguments) => import(settings, arguments).await,
-        EventsCommand::Unbooked { json } => {
+        EventsCommand::Flagged { json } => {
             let admin = AdminClient::find(settings).await?;
-            let reports: Vec<UnbookedReport> = admin.ask(Method::GET, "/partnerEvents/unbooked").await?;
-            Ok(page::show(&reports, *json, || page::print_sheet(&unbooked(&reports)))?)
+            let reports: Vec<FlaggedReport> = admin.ask(Method::GET, "/partnerEvents/flagged").await?;
+            Ok(page::show(&reports, *json, || page::print_sheet(&flagged(&reports)))?)
         }
+        EventsCommand::Confirm(arguments) => arguments.judge(settings, false).await,
+        EventsCommand::Reverse(arguments) => arguments.judge(settings, true).await,
     }
 }
 
-fn unbooked(reports: &[UnbookedReport]) -> Sheet {
+impl JudgeArguments {
+    async fn judge(&self, settings: &Settings, reverse: bool) -> Result<(), CommandError> {
+        let Self { transaction, partner, reason, json } = self;
+        let (partner, reason) = (partner.clone(), reason.clone());
+        let judgement = Judgement { partner, transaction_id: transaction.clone(), reverse, reason };
+        let admin = AdminClient::find(settings).await?;
+        let judged: FlaggedReport = admin.post("/partnerEvents/judgement", &judgement).await?;
+        let done = if reverse { "reversed" } else { "confirmed" };
+        Ok(page::show(&judged, *json, || {
+            page::print(format!("{transaction} of {} is {done}", judged.partner))
+        })?)
+    }
+}
+
+fn flagged(reports: &[FlaggedReport]) -> Sheet {
     sheet!(reports, report => {
         "reported": Time => report.receipt.created_at.millis(),
         "partner" => &report.partner,
         "event" => report.receipt.event_type.as_str(),
         "transaction" => &report.receipt.transaction_id,
         "lead" => report.receipt.lead_uuid.to_string(),
+        "payout": Figure => report.receipt.payout_in_cents.map(|cents| page::dollars(cents.0 / 100.0)),
         "why" => report.receipt.warning.as_deref(),
     })
 }
@@ -164,7 +202,7 @@ impl LineTally {
         for (line, outcome) in outcomes {
             match outcome {
                 ImportOutcome::New => self.new += 1,
-                ImportOutcome::Unbooked(why) => {
+                ImportOutcome::Flagged(why) => {
                     self.new += 1;
                     bar.suspend(|| tell!("{}:{line}: {why}", self.file));
                 }

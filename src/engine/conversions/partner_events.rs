@@ -9,19 +9,23 @@ use uuid::Uuid;
 use super::attribution::{Attribution, Unpaid, attribute};
 use super::writing;
 use crate::matching::engine::MatchingEngine;
-use crate::records::RecordUnavailable;
 use crate::records::history::action_at;
 use crate::records::postings::Posting;
+use crate::records::public_ids::place;
 use crate::records::writing::institution;
+use crate::records::{RecordUnavailable, reading};
 use offerd_base::ids;
 use offerd_base::telemetry::metrics::PARTNER_REPORTS;
 use offerd_model::{
-    ApiError, ErrorType, LeadAction, PartnerEvent, PartnerEventReceipt, PartnerReport, PayoutCents,
-    Timestamp, record,
+    ApiError, ErrorType, LeadAction, PartnerEvent, PartnerEventReceipt, PartnerEventType, PartnerReport,
+    PayoutCents, Timestamp, record,
 };
 use offerd_partners::declared::PayoutStep;
 use offerd_store::entities::Happening;
-use offerd_store::{CommitError, ReadResult, Store, Tree};
+use offerd_store::{Commit, CommitError, ReadResult, Store, Tree};
+
+/// The guard of a report's own record, before that of its offer's fundings.
+const STORED: usize = 0;
 
 /// Most that a partner's clock may be ahead of ours.
 pub const CLOCKS_APART: Duration = Duration::minutes(5);
@@ -43,6 +47,8 @@ record! { plain
         earned_at?: i64,
         /// The answer to the partner.
         receipt: PartnerEventReceipt,
+        /// When an operator found right what is flagged.
+        confirmed_at?: Timestamp,
     }
 }
 
@@ -107,18 +113,24 @@ async fn record(engine: &MatchingEngine, partner: &str, key: &[u8], event: &Part
     let now = engine.now();
     let occurred_at = occurred_at(event, now).map_err(ReportRefused::Fault)?;
     let about = attribute(&engine.records, partner, &event.reference)?;
-    let new = ReportRecord::new(partner, event, &about, occurred_at, now.into());
+    let funding = Funding::of(engine, event.event_type, about.offer)?;
+    let was_funded = funding.as_ref().is_some_and(|funding| funding.before > Some(0));
+    let doubt = doubt(event, &about, was_funded, engine.configuration().rules.report_factor);
+    let new = ReportRecord::new(partner, event, &about, (occurred_at, now.into()), doubt);
     let posting = new.posting(&about);
     let place = ReportPlace::new(key, about.is_erased.then_some(about.summary.created_at));
     let commit = writing::report(&place, &new, &about);
     let commit = posting.iter().fold(commit, |commit, posting| posting.write(commit, new.receipt.uuid));
+    let commit = funding.iter().fold(commit, |commit, funding| funding.counted(commit, 1));
     match engine.commit(commit).await {
         Ok(()) => {
             posting.iter().for_each(|posting| engine.limiter.add_payout(posting));
             Ok(AcceptedReport::New(new.receipt))
         }
-        Err(CommitError::Erased) => {
-            Err(ReportRefused::Fault(ApiError::unknown_uuid("leadUuid", "Lead", new.receipt.lead_uuid)))
+        // Its lead has just been erased, or its offer funded: it is looked at again.
+        Err(CommitError::Erased) => Box::pin(record(engine, partner, key, event)).await,
+        Err(CommitError::Guard { index, .. }) if index != STORED => {
+            Box::pin(record(engine, partner, key, event)).await
         }
         // The same report arrived concurrently on another connection.
         Err(CommitError::Guard { found, .. }) => read(engine, &place, &found)?.answer_to(event),
@@ -136,11 +148,14 @@ async fn revoke(engine: &MatchingEngine, key: &[u8]) -> ReportResult {
     let product_type = earlier.receipt.product_type.or(posting.as_ref().map(|posting| posting.product_type));
     let institution = earlier.institution(engine);
     let commit = writing::revoked_report(&place, &earlier, &revoked, (product_type, institution));
+    let funding = Funding::of(engine, earlier.receipt.event_type, earlier.receipt.offer_uuid)?;
+    let commit = funding.iter().fold(commit, |commit, funding| funding.counted(commit, -1));
     match engine.commit(Posting::remove(commit, earlier.receipt.uuid)).await {
         Ok(()) => {
             posting.iter().for_each(|posting| engine.limiter.reverse_payout(posting));
             Ok(AcceptedReport::New(revoked.receipt))
         }
+        Err(CommitError::Guard { index, .. }) if index != STORED => Box::pin(revoke(engine, key)).await,
         Err(CommitError::Guard { found, .. }) => {
             Ok(AcceptedReport::Known(read(engine, &place, &found)?.receipt))
         }
@@ -148,8 +163,77 @@ async fn revoke(engine: &MatchingEngine, key: &[u8]) -> ReportResult {
     }
 }
 
+/// Marks a flagged report as right, so that it is flagged no longer.
+///
+/// # Errors
+/// [`ReportRefused`], with nothing written.
+pub async fn confirm(engine: &MatchingEngine, partner: &str, transaction_id: &str) -> ReportResult {
+    let key = key(&engine.records.store, partner, transaction_id);
+    let (place, earlier) = stored(engine, &key)?.ok_or(ReportRefused::NothingToRevoke)?;
+    if !earlier.is_flagged() {
+        return Ok(AcceptedReport::Known(earlier.receipt));
+    }
+    let confirmed = ReportRecord { confirmed_at: Some(engine.now().into()), ..earlier.clone() };
+    match engine.commit(writing::changed_report(&place, &earlier, &confirmed)).await {
+        Ok(()) => Ok(AcceptedReport::New(confirmed.receipt)),
+        Err(_) => Err(ReportRefused::Unavailable),
+    }
+}
+
+/// The report of a partner with this transaction id, if any.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn find(
+    engine: &MatchingEngine,
+    partner: &str,
+    transaction_id: &str,
+) -> Result<Option<ReportRecord>, ReportRefused> {
+    let key = key(&engine.records.store, partner, transaction_id);
+    Ok(stored(engine, &key)?.map(|(_, record)| record))
+}
+
+/// How often an offer was funded.
+struct Funding {
+    place: Uuid,
+    before: Option<u64>,
+}
+
+impl Funding {
+    /// Of the offer of a funding.
+    fn of(
+        engine: &MatchingEngine,
+        event_type: PartnerEventType,
+        offer: Option<Uuid>,
+    ) -> Result<Option<Self>, ReportRefused> {
+        let Some(offer) = offer.filter(|_| event_type == PartnerEventType::Funded) else { return Ok(None) };
+        let Some((table, number)) = reading::offer(&engine.records, offer)? else { return Ok(None) };
+        let place = place(table, number);
+        let before = reading::count(&engine.records.store, Tree::Fundings, place)?;
+        Ok(Some(Self { place, before }))
+    }
+
+    /// Counts one more or one less, guarded against concurrent reports.
+    fn counted(&self, commit: Commit, more: i64) -> Commit {
+        let after = self.before.unwrap_or(0).saturating_add_signed(more).to_be_bytes();
+        let commit = commit.as_found(Tree::Fundings, self.place, self.before.map(u64::to_be_bytes));
+        commit.put(Tree::Fundings, self.place, after.to_vec())
+    }
+}
+
 impl ReportRecord {
-    fn new(partner: &str, event: &PartnerEvent, about: &Attribution, at: Timestamp, now: Timestamp) -> Self {
+    /// Whether someone should look at it: it books nothing where a payout was to be expected, or looks wrong.
+    pub fn is_flagged(&self) -> bool {
+        self.receipt.warning.is_some() && self.receipt.revoked_at.is_none() && self.confirmed_at.is_none()
+    }
+
+    fn new(
+        partner: &str,
+        event: &PartnerEvent,
+        about: &Attribution,
+        (at, now): (Timestamp, Timestamp),
+        doubt: Option<String>,
+    ) -> Self {
         let uuid = ids::timed();
         let amount = event.amount_in_cents.map(|cents| f64::from(cents) / 100.0);
         let action =
@@ -173,7 +257,7 @@ impl ReportRecord {
             product_type: about.product_type,
             amount_in_cents: event.amount_in_cents,
             payout_in_cents: (payout > 0.0).then_some(PayoutCents(payout)),
-            warning: (payout == 0.0).then(|| warning(event, about)).flatten().map(str::to_owned),
+            warning: (payout == 0.0).then(|| warning(event, about)).flatten().map(str::to_owned).or(doubt),
             reject_reason: event.reject_reason,
             revoked_at: None,
         };
@@ -186,6 +270,7 @@ impl ReportRecord {
             // Nothing happens to a lead before its creation, whatever the partner says.
             earned_at: Some(at.millis().max(about.summary.created_at)).filter(|at| *at != now.millis()),
             receipt,
+            confirmed_at: None,
         }
     }
 
@@ -247,6 +332,29 @@ fn warning(event: &PartnerEvent, about: &Attribution) -> Option<&'static str> {
         ),
         _ => None,
     }
+}
+
+/// Why a report looks wrong, although it is booked.
+fn doubt(event: &PartnerEvent, about: &Attribution, was_funded: bool, factor: u32) -> Option<String> {
+    if about.summary.test {
+        return None;
+    }
+    if was_funded {
+        return Some("looks wrong: the offer was funded before, as another report says".to_owned());
+    }
+    let step = PayoutStep::reported(event.event_type);
+    let asked = about.loan_amount.map(f64::from);
+    let reported = event.amount_in_cents.map(|cents| f64::from(cents) / 100.0);
+    let rule = about.payout.filter(|payout| Some(payout.on) == step);
+    let usual = rule.map(|payout| payout.dollars(reported.or(asked)));
+    let paid = event.payout_in_cents.map(|cents| cents / 100.0);
+    let far = |what, given: Option<f64>, usual: Option<f64>, of: &str| {
+        let (given, usual) = given.zip(usual).filter(|(given, usual)| *given > 0.0 && *usual > 0.0)?;
+        let factor = f64::from(factor);
+        let is_far = factor > 0.0 && (given > usual * factor || given * factor < usual);
+        is_far.then(|| format!("looks wrong: the {what} ${given:.2} is far from the ${usual:.2} of the {of}"))
+    };
+    far("payout", paid, usual, "partner file").or_else(|| far("amount", reported, asked, "lead's request"))
 }
 
 fn occurred_at(event: &PartnerEvent, now: DateTime<Utc>) -> Result<Timestamp, ApiError> {
@@ -313,23 +421,23 @@ fn read(engine: &MatchingEngine, place: &ReportPlace, bytes: &[u8]) -> Result<Re
     engine.records.store.decode_json(*tree, key, bytes).map_err(|_| ReportRefused::Unavailable)
 }
 
-/// The reports that book nothing where a payout was to be expected and that were not revoked, oldest first.
+/// The [flagged](ReportRecord::is_flagged) reports, oldest first.
 ///
 /// # Errors
 /// A report cannot be read.
-pub fn unbooked(store: &Store) -> ReadResult<Vec<ReportRecord>> {
-    let mut unbooked = Vec::new();
+pub fn flagged(store: &Store) -> ReadResult<Vec<ReportRecord>> {
+    let mut flagged = Vec::new();
     for tree in [Tree::PartnerEvents, Tree::ErasedReports] {
         for found in store.scan(tree, []) {
             let (key, bytes) = found?;
             let record: ReportRecord = store.decode_json(tree, &key, &bytes)?;
-            if record.receipt.warning.is_some() && record.receipt.revoked_at.is_none() {
-                unbooked.push(record);
+            if record.is_flagged() {
+                flagged.push(record);
             }
         }
     }
-    unbooked.sort_by_key(|record| record.receipt.created_at.millis());
-    Ok(unbooked)
+    flagged.sort_by_key(|record| record.receipt.created_at.millis());
+    Ok(flagged)
 }
 
 impl ReportRefused {

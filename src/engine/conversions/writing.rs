@@ -74,6 +74,12 @@ pub fn revoked_report(
     with_report(guarded, place, revoked, (happening, taken_back))
 }
 
+/// Changes a report alone, guarded against concurrent changes.
+pub fn changed_report(place: &ReportPlace, earlier: &ReportRecord, changed: &ReportRecord) -> Commit {
+    let guarded = Commit::new().unchanged(place.tree(), place.key(), codec::encode_json(earlier));
+    with_report(guarded, place, changed, (None, None))
+}
+
 fn with_report(
     commit: Commit,
     place: &ReportPlace,

@@ -48,6 +48,8 @@ pub struct MatchingRules {
     pub matching: MatchingSettings,
     /// Most clicks stored per offer.
     pub clicks_kept_per_offer: u64,
+    /// Factor between a reported payout or amount and the usual one, beyond which the report is flagged.
+    pub report_factor: u32,
     /// Most displays stored per offer, as reported by tracking images.
     pub displays_kept_per_offer: u64,
     /// Most earlier consent statements kept per lead.
@@ -66,6 +68,7 @@ impl From<&Settings> for MatchingRules {
         Self {
             matching: settings.matching,
             clicks_kept_per_offer: limits.clicks_kept_per_offer,
+            report_factor: limits.report_factor,
             displays_kept_per_offer: limits.displays_kept_per_offer,
             consents_kept_per_lead: limits.consents_kept_per_lead,
             bytes_per_lead: limits.bytes_per_lead,

@@ -23,8 +23,15 @@ use crate::{
 const AT_ONCE: usize = 128;
 
 /// Trees whose keys begin with the uuid of a rate table.
-const OF_TABLES: [Tree; 6] =
-    [Tree::RateTables, Tree::LaterDecisions, Tree::Answers, Tree::Calls, Tree::Clicks, Tree::Displays];
+const OF_TABLES: [Tree; 7] = [
+    Tree::RateTables,
+    Tree::LaterDecisions,
+    Tree::Answers,
+    Tree::Calls,
+    Tree::Clicks,
+    Tree::Displays,
+    Tree::Fundings,
+];
 
 /// Append-only trees in the base, which may come back: a missing record was not removed on purpose.
 const ADDED_TO: [Tree; 6] = [
@@ -206,7 +213,7 @@ impl<'a> Rescue<'a> {
         let of_tables = tables.into_iter().flat_map(|table| OF_TABLES.map(|tree| (tree, table)));
         for (tree, uuid) in of_lead.into_iter().chain(of_tables) {
             // A count's key has the number of an offer in the last 12 bits of its table.
-            let is_count = matches!(tree, Tree::Clicks | Tree::Displays);
+            let is_count = matches!(tree, Tree::Clicks | Tree::Displays | Tree::Fundings);
             let (prefix, rest) = uuid.split_at(if is_count { 14 } else { 16 });
             for record in self.old.scan(tree, prefix) {
                 let (key, payload) = record?;

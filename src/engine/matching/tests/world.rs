@@ -59,6 +59,7 @@ pub(crate) fn rules() -> MatchingRules {
             offers_per_partner: 40,
         },
         clicks_kept_per_offer: 10,
+        report_factor: 5,
         displays_kept_per_offer: 10,
         consents_kept_per_lead: 10,
         bytes_per_lead: 1 << 20,

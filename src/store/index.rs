@@ -25,6 +25,7 @@ use std::fs::{self, File};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use std::{io, iter, thread};
 
@@ -70,6 +71,8 @@ pub(super) struct VolumeIndex {
     fresh: RwLock<Fresh>,
     /// Locked while entries are moved to sled.
     moving: Mutex<()>,
+    /// The number of lower parts that were split from blocks.
+    splits: AtomicU64,
     /// Of the entries in sled.
     digest: IndexDigest,
     volume: PathBuf,
@@ -191,7 +194,7 @@ thread_local! {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IndexOptions<'a> {
     pub(super) volume: &'a Path,
-    /// Memory for sled's page cache, in bytes.
+    /// Memory for sled's page cache, in bytes. Fresh entries take a [share](FRESH_SHARE) of it more.
     pub(super) cache_bytes: u64,
 }
 
@@ -284,9 +287,10 @@ impl VolumeIndex {
                 opened => break opened?,
             }
         };
-        let (fresh, moving) = Default::default();
+        let (fresh, moving, splits) = Default::default();
         let (volume, fresh_limit) = (options.volume.to_owned(), options.entries_in(FRESH_SHARE));
-        Ok(Self { db: Some(db), fresh, moving, digest, volume, fresh_limit, _held: HeldIndex::new() })
+        let _held = HeldIndex::new();
+        Ok(Self { db: Some(db), fresh, moving, splits, digest, volume, fresh_limit, _held })
     }
 
     pub(super) fn get(&self, key: &[u8]) -> DiskResult<Option<Locator>> {
@@ -366,6 +370,7 @@ impl VolumeIndex {
             written += ENTRY_HEAD + key.len();
             if piece.len() >= piece_bytes && written < bytes {
                 self.guarded(|| self.db().insert(block_name(key), std::mem::take(&mut piece)))?;
+                self.splits.fetch_add(1, Ordering::SeqCst);
             }
         }
         self.guarded(
@@ -376,8 +381,14 @@ impl VolumeIndex {
 
     /// The block that a key belongs to: its name, and its entries.
     fn block_of(&self, key: &[u8]) -> DiskResult<(IVec, IVec)> {
-        let block = self.guarded(|| self.db().range(block_name(key)..).next().transpose())?;
-        Ok(block.unwrap_or_else(|| (LAST_BLOCK.into(), IVec::default())))
+        loop {
+            let splits = self.splits.load(Ordering::SeqCst);
+            let block = self.guarded(|| self.db().range(block_name(key)..).next().transpose())?;
+            // sled may have passed the place of a lower part before it was there, and met the rest after it.
+            if splits == self.splits.load(Ordering::SeqCst) {
+                return Ok(block.unwrap_or_else(|| (LAST_BLOCK.into(), IVec::default())));
+            }
+        }
     }
 
     /// Size of the indexed records in bytes. Of a record that was replaced lately, the earlier one may count.
@@ -529,25 +540,27 @@ fn block_name(last: &[u8]) -> Vec<u8> {
 /// Bytes of an entry in a block beside its key.
 const ENTRY_HEAD: usize = 18;
 
+type Entry<'a> = (&'a [u8], Locator);
+
 /// The entries of a block.
-fn entries(mut block: &[u8]) -> impl Iterator<Item = DiskResult<(&[u8], Locator)>> {
+fn entries(mut block: &[u8]) -> impl Iterator<Item = DiskResult<Entry<'_>>> {
     iter::from_fn(move || {
         if block.is_empty() {
             return None;
         }
         let entry = entry(block);
-        block = entry.map_or(&[], |(.., rest)| rest);
+        block = entry.map_or(&[], |(_, rest)| rest);
         let broken = || DiskError("the index has an entry that is not a place of a record".to_owned());
-        Some(entry.map(|(key, at, _)| (key, at)).ok_or_else(broken))
+        Some(entry.map(|(entry, _)| entry).ok_or_else(broken))
     })
 }
 
 /// The first entry of a block, and the rest.
-fn entry(block: &[u8]) -> Option<(&[u8], Locator, &[u8])> {
+fn entry(block: &[u8]) -> Option<(Entry<'_>, &[u8])> {
     let (length, rest) = block.split_first_chunk()?;
     let (key, rest) = rest.split_at_checked(u16::from_be_bytes(*length).into())?;
     let (at, rest) = rest.split_first_chunk::<16>()?;
-    Some((key, Locator::parse(at)?, rest))
+    Some(((key, Locator::parse(at)?), rest))
 }
 
 /// The system's error in words. sled passes some errors on only as debug text, including that of its lock.

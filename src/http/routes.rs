@@ -317,7 +317,7 @@ pub const API: &[ApiRoute] = api_routes! {
         "Documentation" getOpenApi { .answers_as(200, JSON, "The client API.", typed(Type::Object)) }
     GET "/openapi.yaml" None All [docs::yaml]
         "Describes the client API as an OpenAPI document in YAML."
-        "Documentation" getOpenApiYaml { .answers_as(200, "application/yaml", "The client API.", text()) }
+        "Documentation" getOpenApiYaml { .answers_as(200, "application/yaml", "The client API.", typed(Type::Object)) }
     GET "/openapi-all.json" None All [docs::whole]
         "Describes every path as an OpenAPI document, including partner reports, pages for browsers and the documentation."
         "Documentation" getWholeOpenApi { .answers_as(200, JSON, "This document.", typed(Type::Object)) }

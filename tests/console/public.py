@@ -60,7 +60,7 @@ def docs(page, api, out, scheme):
     page.goto(f"{api}/docs")
     expect(page.locator(".opblock-tag").first).to_be_visible(timeout=30_000)
     sections = page.locator(".opblock-tag").evaluate_all("all => all.map(one => one.dataset.tag)")
-    if sections[-len(BEHIND) :] != BEHIND:
+    if not sections or set(sections) & set(BEHIND):
         fault(here, f"the sections are {sections}")
     fits(page, "the list")
     page.screenshot(path=out / f"docs-{scheme}.png", full_page=True)
@@ -71,9 +71,13 @@ def docs(page, api, out, scheme):
         fault(here, f"Authorize begins with {schemes[0]}")
     fits(page, "the dialogue")
     page.screenshot(path=out / f"docs_authorize-{scheme}.png")
+    page.locator(".auth-container input").first.fill("a-token")
+    page.locator(".auth-btn-wrapper .authorize").click()
     page.get_by_role("button", name="Close").last.click()
+    page.reload()
+    page.locator(".btn.authorize.locked").first.wait_for(timeout=30_000)    # the token is kept
 
-    for operation in ["submitLead", "listLeadEvents", "reportPartnerEventByQuery"]:
+    for operation in ["submitLead", "listLeadEvents"]:
         block = page.locator(f"[id$='-{operation}']")
         block.locator(".opblock-summary-control").click()
         block.get_by_role("button", name="Try it out").click()

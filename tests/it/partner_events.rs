@@ -296,12 +296,8 @@ async fn what_looks_wrong_is_flagged_until_an_operator_settles_it() {
     .enumerate()
     {
         let warning = funded(&format!("far-{nth}"), more).await;
-        match wanted {
-            None => assert_eq!(warning, None),
-            Some(wanted) => {
-                assert!(warning.as_deref().is_some_and(|told| told.contains(wanted)), "{warning:?}")
-            }
-        }
+        assert_eq!(warning.is_some(), wanted.is_some(), "{warning:?}");
+        assert!(warning.unwrap_or_default().contains(wanted.unwrap_or_default()));
         revoked(&format!("far-{nth}")).await;
     }
     assert_eq!(funded("T-1", json!({})).await, None);

@@ -108,7 +108,10 @@ fn to_load(config: Option<&Path>, read: Option<&[PathBuf]>) -> String {
 }
 
 /// The alerts that fire, except those about a seat with a finding of its own.
-fn of_alerts(AlertsStatus { alerts, receivers, doubt, .. }: &AlertsStatus, seats: &[SeatStatus]) -> Vec<Finding> {
+fn of_alerts(
+    AlertsStatus { alerts, receivers, doubt, .. }: &AlertsStatus,
+    seats: &[SeatStatus],
+) -> Vec<Finding> {
     let doubt = doubt.iter().map(|doubt| ALERT.unknown(doubt, "ask the leader: `offerd nodes` names it"));
     let has_finding = |alert: &AlertStatus| {
         let mut unwell = seats.iter().filter(|seat| judged(seat).is_some());

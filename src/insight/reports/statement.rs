@@ -327,7 +327,7 @@ mod tests {
     fn amounts_are_dollars_as_statements_write_them() {
         let read =
             ["12.50", "$1,234.50", "-12.5", "($1,000.00)", "-$0.29", "$-3", "7", "0.005", "1234567.89"];
-        let cents = read.map(|text| super::cents(text));
+        let cents = read.map(super::cents);
         let wanted = [1250.0, 123_450.0, -1250.0, -100_000.0, -29.0].map(Some);
         assert_eq!(cents[..5], wanted);
         assert_eq!(cents[5..], [None, Some(700.0), Some(0.5), Some(123_456_789.0)]);

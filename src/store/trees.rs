@@ -105,7 +105,7 @@ trees! { 44:
     PartnerEvents: b'v' "partner_events" Lead Base;
     /// Partner reports of erased leads. Key: as for partner reports, and when the lead was created in ms (u64).
     /// Value: the report without its lead action, and its receipt (JSON).
-    ErasedReports: b'V' "erased_reports" Own Base;
+    ErasedReports: b'X' "erased_reports" Own Base;
     /// What erased leads are billed and counted by. Key: lead uuid, and rate table uuid or nothing. Value: its
     /// company, times, product types, counted tags and experiments (JSON); of a table the asked seats, offers
     /// and payouts.

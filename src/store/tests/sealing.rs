@@ -70,7 +70,7 @@ fn every_sealed_tree_is_read_as_it_was_written_and_told_by_no_file() {
     assert!(!holds(&files, CANARY));
     assert!(holds(&files, b"there it is"), "what is not sealed is found, so the search finds");
     let store = inline(&directory);
-    assert_eq!(sealed().count(), 17);
+    assert_eq!(sealed().count(), 20);
     for tree in sealed() {
         assert_eq!(store.payload(tree, "key").as_deref(), Some(CANARY), "{}", tree.name());
         assert!(store.scan(tree, "").all(|record| record.unwrap().1 == CANARY), "{}", tree.name());

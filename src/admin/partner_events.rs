@@ -154,12 +154,23 @@ pub struct Judgement {
     pub reason: String,
 }
 
+fn unfit(message: &str) -> Failure {
+    Failure::invalid(vec![ApiError::at("transactionId", ErrorType::InvalidUuidReference, message)])
+}
+
 pub(super) async fn judge(mut context: Context) -> Result<Reply> {
     let judgement: Judgement = read_body(&mut context, BODY_BYTES).await?;
     let Judgement { partner, transaction_id, reverse, reason } = judgement;
     let (app, refused) = (&context.app, |refused: ReportRefused| Failure::invalid(vec![refused.error()]));
     let found = find(&app.engine, &partner, &transaction_id).map_err(refused)?;
-    let uuid = found.ok_or_else(|| refused(ReportRefused::NothingToRevoke))?.receipt.uuid;
+    let found = found.ok_or_else(|| unfit(&format!("names no report of partner `{partner}`")))?;
+    if found.receipt.revoked_at.is_some() {
+        return Err(unfit("names a report that was reversed before"));
+    }
+    if !reverse && !found.is_flagged() {
+        return Err(unfit("names a report that is not flagged, so nothing is to be confirmed"));
+    }
+    let uuid = found.receipt.uuid;
     let note = note!(if reverse { "events.reverse" } else { "events.confirm" });
     let note = note.about(format!("report {uuid} of {partner}")).because(reason_given(&reason)?);
     app.note(&by(&context), note).await?;

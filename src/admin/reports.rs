@@ -92,8 +92,8 @@ fn unfit(faults: QueryFaults) -> Failure {
     Failure::invalid(faults.into_iter().map(fault).collect())
 }
 
-/// Longest statement: some 500,000 lines.
-const STATEMENT_BYTES: usize = 64 * 1024 * 1024;
+/// Longest statement: [`statement::LINES_MOST`] lines with long transaction ids.
+const STATEMENT_BYTES: usize = 32 * 1024 * 1024;
 
 pub(super) async fn reconcile(mut context: Context) -> Result<Reply> {
     let statement = read_body(&mut context, STATEMENT_BYTES).await?;
@@ -104,6 +104,9 @@ pub(super) async fn reconcile(mut context: Context) -> Result<Reply> {
 pub(super) async fn reconciled(app: &Arc<AdminState>, statement: Statement) -> Result<Reconciliation> {
     if statement.from > statement.until && statement.until.is_some() {
         return Err(Failure::bad_attribute("from", "must be at or before `until`"));
+    }
+    if statement.lines.len() > statement::LINES_MOST {
+        return Err(Failure::bad_attribute("lines", statement::too_long()));
     }
     let (partner, zone) = (statement.partner.clone(), app.settings().reports.usual_zone());
     let read = move |app: &AdminState| statement::reconcile(&app.store, statement, zone);

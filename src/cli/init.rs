@@ -26,12 +26,13 @@ const LEAD: &str = include_str!("../../tests/leads/personal_loan.json");
 /// Runs `offerd init`.
 pub fn run(directory: &Path) -> Result<(), CommandError> {
     let directory = super::whole(directory);
-    let shown = directory.display();
-    write(&directory).map_err(|error| {
-        format!(
-            "{shown} cannot be written: {error}; give a directory that this user may make, or an empty one"
-        )
+    let Some(shown) = directory.to_str() else {
+        return Err(format!("{} must be UTF-8, which settings are", directory.display()).into());
+    };
+    write(&directory).map_err(|(file, error)| {
+        format!("{shown}/{file} cannot be written: {error}; mend that, remove what is there, or give another directory")
     })?;
+    let shown = quoted(shown);
     page::print(format_args!(
         "settings, {} sample partners and a test lead are in {shown}; start there, and send the lead with a token that the start prints:\n\n  \
          offerd --config {shown}/offerd.toml\n  \
@@ -41,9 +42,15 @@ pub fn run(directory: &Path) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Overwrites nothing.
-fn write(directory: &Path) -> io::Result<()> {
-    fs::create_dir_all(directory.join("partners"))?;
+/// A path as a shell takes it.
+fn quoted(path: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+@:,".contains(letter);
+    if path.chars().all(is_plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
+}
+
+/// Overwrites nothing. An error has the name of its file.
+fn write(directory: &Path) -> Result<(), (&'static str, io::Error)> {
+    fs::create_dir_all(directory.join("partners")).map_err(|error| ("partners", error))?;
     // Text in JSON is text in TOML.
     let path = |name| Value::from(directory.join(name).to_string_lossy().into_owned());
     let settings = format!(
@@ -52,8 +59,8 @@ fn write(directory: &Path) -> io::Result<()> {
         path("partners")
     );
     let files = [("offerd.toml", &*settings), ("lead.json", LEAD)];
-    files
-        .into_iter()
-        .chain(PARTNERS.iter().copied())
-        .try_for_each(|(name, text)| File::create_new(directory.join(name))?.write_all(text.as_bytes()))
+    files.into_iter().chain(PARTNERS.iter().copied()).try_for_each(|(name, text)| {
+        let made = File::create_new(directory.join(name));
+        made.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| (name, error))
+    })
 }

@@ -43,7 +43,7 @@ fn each_failure_is_one_sentence_with_the_next_step() {
             "not a backup of offerd, or its first line is damaged; give a file made by",
         ),
         (&["manual", "/proc/x"], "/proc/x cannot be written: "),
-        (&["init", "/proc/x"], "/proc/x cannot be written: "),
+        (&["init", "/proc/x"], "/proc/x/partners cannot be written: "),
         (&["sandbox", "--cases", "/no-such"], "`--cases` says where the cases are"),
         (
             &["sandbox", "--listen", &taken, "--cases", SAMPLE_CASES],

@@ -292,6 +292,7 @@ async fn what_is_far_from_the_usual_is_flagged() {
             Some("payout $500.01 is far from the $100.00 of the partner file"),
         ),
         (json!({"payoutInCents": 1_999}), Some("payout $19.99 is far from the $100.00")),
+        (json!({"payoutInCents": 0}), Some("books nothing: `payoutInCents` is 0")),
         (json!({"amountInCents": 100}), Some("amount $1.00 is far from the $10000.00 of the lead's request")),
     ]
     .into_iter()
@@ -332,6 +333,7 @@ async fn a_second_funding_is_flagged_until_an_operator_settles_it() {
     assert!(!judged("reverse", "T-2", " ") && !judged("confirm", "T-9", "none"), "refused");
     assert!(judged("reverse", "T-2", "reported twice") && judged("confirm", "T-3", "a second loan"));
     assert_eq!(flagged(), [json!(null); 0]);
+    assert!(!judged("confirm", "T-3", "again") && !judged("reverse", "T-2", "again"), "settled");
     assert!(
         world.report(&json!({"transactionId": "T-2", "revoked": true})).await.json()["revokedAt"].is_string()
     );

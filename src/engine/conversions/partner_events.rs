@@ -315,11 +315,15 @@ fn payout_cents(event: &PartnerEvent, about: &Attribution, amount: Option<f64>) 
 
 /// Why a report books nothing where a payout was to be expected.
 fn warning(event: &PartnerEvent, about: &Attribution) -> Option<&'static str> {
-    if about.summary.test || event.payout_in_cents.is_some() {
+    if about.summary.test {
         return None;
     }
     let step = PayoutStep::reported(event.event_type)?;
     match (&about.payout, &about.unpaid) {
+        (Some(payout), _) if payout.on == step && event.payout_in_cents.is_some() => {
+            Some("books nothing: `payoutInCents` is 0, and the partner file pays for this step")
+        }
+        _ if event.payout_in_cents.is_some() => None,
         (Some(payout), _) if payout.on == step => Some(
             "books nothing: the offer pays a percentage, and no amount is known; give `amountInCents` or `payoutInCents`",
         ),

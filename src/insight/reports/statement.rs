@@ -21,6 +21,12 @@ use offerd_store::{ReadResult, Store, Tree};
 /// The columns of a statement; it may have others.
 pub const COLUMNS: [&str; 2] = ["transaction_id", "amount"];
 
+/// Most lines of a statement.
+pub const LINES_MOST: usize = 100_000;
+
+/// The least amount that is refused, in dollars: up to it, sums are exact to the cent.
+const DOLLARS_END: f64 = 1e9;
+
 /// Most faults of a statement that are listed.
 const FAULTS_TOLD: usize = 100;
 
@@ -142,12 +148,22 @@ pub fn read(text: TextLines<impl Read>) -> Result<Vec<StatementLine>, Vec<String
         let missing = COLUMNS.into_iter().zip(places).filter(|(_, place)| place.is_none());
         return Err(missing.map(|(wanted, _)| without(line, wanted, &names)).collect());
     };
+    if let Some(twice) = COLUMNS.iter().find(|wanted| names.iter().filter(|name| name == wanted).count() > 1)
+    {
+        return Err(vec![format!(
+            "line {line} is the header, and it has the column `{twice}` twice; leave one out"
+        )]);
+    }
     let (mut lines, mut faults) = (Vec::new(), Vec::new());
     for CsvRow { line, cells } in rows {
         let told = |CsvFault { column, message }: CsvFault| match column {
             Some(nth) => format!("`{}` {message}", names[nth]),
             None => message,
         };
+        if lines.len() == LINES_MOST {
+            faults.push(too_long());
+            break;
+        }
         match cells.map_err(told).and_then(|cells| statement_line(line, &cells[id], &cells[amount])) {
             Ok(line) => lines.push(line),
             Err(_) if faults.len() == FAULTS_TOLD => {
@@ -158,6 +174,11 @@ pub fn read(text: TextLines<impl Read>) -> Result<Vec<StatementLine>, Vec<String
         }
     }
     if faults.is_empty() { Ok(lines) } else { Err(faults) }
+}
+
+/// The refusal of a statement with too many lines.
+pub fn too_long() -> String {
+    format!("a statement may have {LINES_MOST} lines; split it by days, and give the days of each part")
 }
 
 fn without(line: u64, wanted: &str, names: &[String]) -> String {
@@ -175,7 +196,8 @@ fn statement_line(line: u64, id: &str, amount: &str) -> Result<StatementLine, St
     if let Some(message) = made_date(id) {
         return Err(format!("`transaction_id` {message}"));
     }
-    let wanted = || format!("`amount` must be dollars such as 12.50 or $1,234.50, got `{amount}`");
+    let wanted =
+        || format!("`amount` must be dollars below a billion, such as 12.50 or $1,234.50, got `{amount}`");
     Ok(StatementLine { line, transaction_id: id.to_owned(), cents: cents(amount).ok_or_else(wanted)? })
 }
 
@@ -191,8 +213,8 @@ fn cents(text: &str) -> Option<f64> {
     let first = groups.next().filter(|first| are_digits(first) && (first.len() <= 3 || !whole.contains(',')));
     let is_number = first.is_some() && groups.all(|group| group.len() == 3 && are_digits(group));
     let is_money = is_number && are_digits(fraction) && fraction.len() <= 4;
-    let dollars =
-        format!("{}.{fraction}", whole.replace(',', "")).parse::<f64>().ok().filter(|_| is_money)?;
+    let dollars = format!("{}.{fraction}", whole.replace(',', "")).parse::<f64>().ok();
+    let dollars = dollars.filter(|dollars| is_money && *dollars < DOLLARS_END)?;
     // The product of a decimal fraction may lie beside the cent.
     let cents = (dollars * 1e4).round() / 100.0;
     Some(if signed.is_some() { -cents } else { cents })
@@ -325,12 +347,22 @@ mod tests {
 
     #[test]
     fn amounts_are_dollars_as_statements_write_them() {
-        let read =
-            ["12.50", "$1,234.50", "-12.5", "($1,000.00)", "-$0.29", "$-3", "7", "0.005", "1234567.89"];
+        let read = [
+            "12.50",
+            "$1,234.50",
+            "-12.5",
+            "($1,000.00)",
+            "-$0.29",
+            "$-3",
+            "7",
+            "0.005",
+            "1234567.89",
+            "1000000000",
+        ];
         let cents = read.map(super::cents);
         let wanted = [1250.0, 123_450.0, -1250.0, -100_000.0, -29.0].map(Some);
         assert_eq!(cents[..5], wanted);
-        assert_eq!(cents[5..], [None, Some(700.0), Some(0.5), Some(123_456_789.0)]);
+        assert_eq!(cents[5..], [None, Some(700.0), Some(0.5), Some(123_456_789.0), None]);
         for wrong in
             ["", "$", "12,50", "1,2345.00", "1234,567.00", "12.", ".5", "1.23456", "12.50 USD", "1e3"]
         {

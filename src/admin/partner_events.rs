@@ -168,7 +168,7 @@ pub(super) async fn judge(mut context: Context) -> Result<Reply> {
         return Err(unfit("names a report that was reversed before"));
     }
     if !reverse && !found.is_flagged() {
-        return Err(unfit("names a report that is not flagged, so nothing is to be confirmed"));
+        return Err(unfit("names a report that is not flagged; there is nothing to confirm"));
     }
     let uuid = found.receipt.uuid;
     let note = note!(if reverse { "events.reverse" } else { "events.confirm" });

@@ -210,12 +210,12 @@ impl ReconcileArguments {
             (_, true) => AnswerFormat::Csv,
             _ => AnswerFormat::Table,
         };
-        format.show(&found, || found.sheet(), || told(&found))?;
+        format.show(&found, || found.sheet(), || print_found(&found))?;
         CommandError::unless(found.is_whole())
     }
 }
 
-fn told(found: &Reconciliation) {
+fn print_found(found: &Reconciliation) {
     if !found.is_whole() {
         page::print_sheet(&found.sheet());
     }

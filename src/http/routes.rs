@@ -339,7 +339,7 @@ pub const API: &[ApiRoute] = api_routes! {
             .refuses(Failure::not_found_path(), "The handbook has no such chapter.")
         }
     GET "/llms.txt" None All [handbook::llms]
-        "Tells language models what there is to read."
+        "Lists the documentation, for language models."
         "Documentation" showLlms { .answers_as(200, "text/plain", "The list.", text()) }
     GET "/demo" None All [demo::show]
         "Shows a page to submit a lead by hand, if the operator serves it."

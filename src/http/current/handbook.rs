@@ -29,7 +29,7 @@ pub async fn show(context: Context<ApiState>) -> Answer {
     Ok(Reply::page(page, POLICY).compressible())
 }
 
-/// Tells language models what there is to read.
+/// Lists the documentation, for language models.
 pub async fn llms(_: Context<ApiState>) -> Answer {
     let text = LLMS.to_owned() + &listed(|one| format!("- [{}](handbook/{}.md)\n", one.title, one.name));
     Ok(Reply::bytes("text/plain; charset=utf-8", text).compressible())

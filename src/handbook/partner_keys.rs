@@ -44,6 +44,7 @@ const KINDS: &[(&str, &str)] = &[
     ("Duration", "time"),
     ("NaiveDate", "date"),
     ("Vec<String>", "list of texts"),
+    ("Vec<RequiredConsent>", "list of `fcra`, `tcpa`, `sms`"),
     ("Vec<i32>", "list of whole numbers"),
     ("Vec<u8>", "path"),
 ];

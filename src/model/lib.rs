@@ -42,7 +42,7 @@
 //! | Numbers and times | [`Money`], [`Percent`], [`Timestamp`] | `fixed_point.rs`, `timestamp.rs` |
 //! | Plausible values | `Bounds`, one row for each | `bounds.rs` |
 //! | What is read as meant | [`Leniency`] | `leniency.rs` |
-//! | Text formats | [`Phone`], [`Zipcode`], [`Ssn`], [`Email`], [`IpAddress`], [`OpeId`] | `text_format.rs` |
+//! | Text formats | [`Phone`], [`Zipcode`], [`Ssn`], [`Email`], [`IpAddress`], [`OpeId`], [`TrustedFormUrl`], [`JornayaLeadId`] | `text_format.rs` |
 //!
 //! [`Attribute`] shows every leaf of a lead as data, for the rules of partners.
 
@@ -129,7 +129,7 @@ pub use schema::Components;
 pub use sections::*;
 pub use special_offer::{LifeInsuranceOfferDetails, SpecialOffer};
 pub use suppression_kind::{SuppressionDigest, SuppressionKind, has_unreadable_name, name_in_lists};
-pub use text_format::{Email, IpAddress, OpeId, Phone, Ssn, Zipcode};
+pub use text_format::{Email, IpAddress, JornayaLeadId, OpeId, Phone, Ssn, TrustedFormUrl, Zipcode};
 pub use timestamp::Timestamp;
 pub use token_kind::{InDoubt, TokenKind};
 pub use ui_event::{OfferDisplay, OfferDisplayNew, SessionInit, SessionInitNew};

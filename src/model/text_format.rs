@@ -177,11 +177,30 @@ text_format! {
     /// The OPE ID of a university, for federal student aid: six digits, and two letters or digits.
     OpeId, "an OPE ID of six digits and two letters or digits", Accepted::Pattern("^[0-9]{6}[0-9A-Za-z]{2}$"), |text| {
         let (number, branch) = text.split_at_checked(6)?;
-        let is_id = number.bytes().all(|byte| byte.is_ascii_digit())
-            && branch.len() == 2
-            && branch.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        is_id.then(|| text.to_owned())
+        let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+        (is_number && is_word(branch, 2..=2)).then(|| text.to_owned())
     }
+}
+
+text_format! {
+    /// The address of a TrustedForm certificate, which proves how a person consented.
+    TrustedFormUrl, "the address of a TrustedForm certificate, `https://cert.trustedform.com/…`",
+    Accepted::Pattern(r"^https://cert\.trustedform\.com/[0-9A-Za-z]{1,128}$"), |text| {
+        let id = text.strip_prefix("https://cert.trustedform.com/")?;
+        is_word(id, 1..=128).then(|| text.to_owned())
+    }
+}
+
+text_format! {
+    /// The LeadiD of Jornaya (Verisk), which proves how a person consented.
+    JornayaLeadId, "a LeadiD like `0C27EC2C-6B2F-4C44-B3F1-7B0D3D8A5F11`",
+    Accepted::Pattern("^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$"), |text| {
+        uuid::Uuid::try_parse(text).is_ok_and(|_| text.len() == 36).then(|| text.to_owned())
+    }
+}
+
+fn is_word(text: &str, length: std::ops::RangeInclusive<usize>) -> bool {
+    length.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 #[cfg(test)]

@@ -74,6 +74,9 @@ table! {
         /// Names of suppression lists (`offerd suppressions`). The partner is not asked about people on any
         /// of them, and not asked at all while one is missing.
         suppress: Vec<String> => optional,
+        /// Consents that the person must have given: `fcra`, `tcpa`, `sms`. The partner is not asked about a
+        /// lead whose `legalInformation` lacks or denies one.
+        consents: Vec<RequiredConsent> => optional,
     }
 
     /// `[products.<type>]`: when the partner is asked about a product type, and with which offers it answers.
@@ -294,6 +297,29 @@ table! {
         min: Option<f64>,
         /// Upper bound.
         max: Option<f64>,
+    }
+}
+
+/// A consent that a partner requires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RequiredConsent {
+    /// To a credit report.
+    Fcra,
+    /// To calls.
+    Tcpa,
+    /// To text messages.
+    Sms,
+}
+
+impl RequiredConsent {
+    /// The attribute that states the consent.
+    pub(super) fn path(self) -> &'static str {
+        match self {
+            Self::Fcra => "legalInformation.consentsToFcra",
+            Self::Tcpa => "legalInformation.consentsToTcpa",
+            Self::Sms => "legalInformation.consentsToSms",
+        }
     }
 }
 

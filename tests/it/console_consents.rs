@@ -27,7 +27,7 @@ async fn each_statement_is_counted_and_both_files_have_what_the_command_has() {
     let daemon = daemon().await;
     let operator = Browser::of(&daemon, "operator").await;
     let page = text(&operator.post("/console/consents", &[TESTS]).await);
-    assert!(page.contains(">2 statements</h2>") && page.contains("made 3 times"), "{page}");
+    assert!(page.contains(">2 statements</h2>") && page.contains("made 3 times<"), "{page}");
     assert!(
         page.contains("TCPA yes") && page.contains("TCPA no") && page.contains("You may call me."),
         "{page}"
@@ -108,4 +108,53 @@ async fn a_turned_range_is_told_by_page_command_and_route() {
     assert_eq!((answer.status, &fault["attribute"]), (400, &"until".into()));
     let empty = daemon.request(Method::GET, &url.replace("2000", "1000"), &daemon.admin_key, "").await;
     assert_eq!(empty.status, 200);
+}
+
+#[tokio::test]
+async fn leads_that_stated_nothing_are_counted_and_a_partner_can_refuse_them() {
+    let bank = |key: &str, identity: &str| partner(key).with_identity(identity).savings("");
+    let partners = vec![bank("any", ""), bank("careful", r#"consents = ["tcpa", "sms"]"#)];
+    let daemon = Daemon::with_partners(partners).start().await;
+    add(&daemon, "operator", "operator");
+    for (stated, offers) in [
+        (json!({}), 1),
+        (json!({"tcpaLanguage": "You may call me."}), 1),
+        (json!({"consentsToTcpa": true}), 1),
+        (json!({"consentsToTcpa": true, "consentsToSms": false}), 1),
+        (json!({"consentsToTcpa": true, "consentsToSms": true}), 2),
+    ] {
+        let lead = json!({"productTypes": ["savings"], "legalInformation": stated});
+        let table = daemon.submit_blocking(lead.to_string()).await.json();
+        assert_eq!(table["savingsOffers"].as_array().unwrap().len(), offers, "{stated}");
+        let explained = daemon.command(&["explain", table["leadUuid"].as_str().unwrap()]);
+        let told = String::from_utf8_lossy(&explained.stdout);
+        assert_eq!(told.contains("legalInformation.consentsTo"), offers == 1, "{stated}: {told}");
+    }
+    let operator = Browser::of(&daemon, "operator").await;
+    let page = text(&operator.post("/console/consents", &[TESTS]).await);
+    assert!(page.contains("made 5 times; 2 leads stated nothing<"), "{page}");
+}
+
+#[tokio::test]
+async fn a_lead_keeps_the_certificates_of_its_consents() {
+    let certificates = json!({
+        "trustedFormCertUrl": "https://cert.trustedform.com/3a9c51e07d2b4f6885e1",
+        "jornayaLeadId": "0C27EC2C-6B2F-4C44-B3F1-7B0D3D8A5F11",
+    });
+    let daemon = Daemon::with_partners(vec![partner("bank").savings("")]).start().await;
+    let lead = |stated: &Value| json!({"productTypes": ["savings"], "legalInformation": stated}).to_string();
+    let table = daemon.submit_blocking(lead(&certificates)).await.json();
+    let uuid = table["leadUuid"].as_str().unwrap();
+    let url = format!("{}/leads/{uuid}", daemon.api);
+    let kept = daemon.request(Method::GET, &url, &daemon.confidential, "").await.json();
+    assert_eq!(kept["legalInformation"], certificates);
+    for (name, wrong) in [
+        ("trustedFormCertUrl", "https://cert.example.com/3a9c51e07d2b4f6885e1"),
+        ("trustedFormCertUrl", "https://cert.trustedform.com/"),
+        ("jornayaLeadId", "0C27EC2C6B2F4C44B3F17B0D3D8A5F11"),
+    ] {
+        let refused = daemon.submit_blocking(lead(&json!({name: wrong}))).await;
+        assert_eq!(refused.status, 422, "{wrong}");
+        assert!(text(&refused).contains(&format!("legalInformation.{name}")), "{}", text(&refused));
+    }
 }

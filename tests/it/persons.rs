@@ -489,7 +489,8 @@ async fn over_a_damaged_base_nobody_is_asked_about_anybody_once_somebody_asked_t
 async fn who_agreed_to_what_is_told_with_each_text_that_was_shown_and_its_time() {
     let daemon = daemon().await;
     let consenting = |text: &str| {
-        let stated = json!({"consentsToTcpa": true, "tcpaLanguage": text});
+        let certificate = format!("https://cert.trustedform.com/{}", uuid::Uuid::now_v7().simple());
+        let stated = json!({"consentsToTcpa": true, "tcpaLanguage": text, "trustedFormCertUrl": certificate});
         json!({"productTypes": ["savings"], "legalInformation": stated}).to_string()
     };
     let first = submitted(&daemon, consenting("You may call me.")).await;
@@ -524,6 +525,7 @@ async fn who_agreed_to_what_is_told_with_each_text_that_was_shown_and_its_time()
     let [earlier, now] = of(&second)[..] else { panic!("both") };
     assert_eq!((earlier["superseded"].as_str(), now["superseded"].as_str()), (Some("true"), Some("false")));
     assert!(earlier["statedAt"].as_str() < now["statedAt"].as_str());
+    assert!(earlier["trustedFormCertUrl"].as_str().unwrap().starts_with("https://cert.trustedform.com/"));
     assert!(lines(&["--to", "2020-01-01"]).is_empty());
 
     let dossier = daemon.command(&["lead", "export", &second]);

@@ -71,6 +71,7 @@ fn shown(summaries: &[ConsentSummary], read: ConsentReadCounts) -> Value {
         rows => summaries.iter().take(SHOWN).collect::<Vec<_>>(),
         left_out => summaries.len().saturating_sub(SHOWN),
         consents => read.consents, gone => read.gone,
+        silent => summaries.iter().filter(|summary| summary.says_nothing()).map(|summary| summary.leads).sum::<u64>(),
     }
 }
 

@@ -10,7 +10,10 @@ const OF_SECTIONS: [(&str, &str); 6] = [
     ("mortgageInformation", "includeFhaLoans includeVaLoans requestedLoanTerms mortechCreditRating"),
     ("savingsInformation", "maxDepositAmount"),
     ("financialInformation", "hasDirectDeposit totalUnsecuredDebt"),
-    ("legalInformation", "fcraLanguage batchConsentVersion batchConsentLanguage"),
+    (
+        "legalInformation",
+        "fcraLanguage batchConsentVersion batchConsentLanguage trustedFormCertUrl jornayaLeadId",
+    ),
     ("educationInformation", "universityOpeId graduateUniversityOpeId undergraduateUniversityOpeId"),
     ("sessionInformation", "browserFingerprint"),
 ];

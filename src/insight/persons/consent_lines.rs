@@ -86,14 +86,16 @@ impl Summaries {
     }
 
     fn sum_up(&mut self, consent: &Consent, statement: &LeadLegalInformation) -> Result<(), TooMany> {
-        let name = serde_json::to_string(statement).unwrap_or_default();
+        // Each lead has certificates of its own.
+        let statement =
+            LeadLegalInformation { trusted_form_cert_url: None, jornaya_lead_id: None, ..statement.clone() };
+        let name = serde_json::to_string(&statement).unwrap_or_default();
         let at = consent.stated_at;
         let place = *self.places.entry(name).or_insert(self.all.len());
         if place == STATEMENTS {
             return Err(TooMany);
         }
         if place == self.all.len() {
-            let statement = statement.clone();
             self.all.push(ConsentSummary { statement, leads: 0, superseded: 0, first: at, last: at });
         }
         let summary = &mut self.all[place];
@@ -105,6 +107,13 @@ impl Summaries {
 }
 
 impl ConsentSummary {
+    /// Whether these leads neither gave nor denied a consent.
+    pub fn says_nothing(&self) -> bool {
+        let LeadLegalInformation { consents_to_fcra, consents_to_tcpa, consents_to_sms, .. } = self.statement;
+        [consents_to_fcra, consents_to_tcpa, consents_to_sms].iter().all(Option::is_none)
+            && self.statement.batch_consent_version.is_none()
+    }
+
     /// The summary's line.
     pub fn fields(&self) -> ConsentFields {
         let mut fields = vec![
@@ -127,6 +136,11 @@ pub fn each(consent: &Consent, statement: &LeadLegalInformation) -> ConsentField
         ("superseded", Some(consent.superseded.to_string())),
     ];
     fields.extend(stated(statement));
+    let text = |text: &str| text.to_owned();
+    fields.extend([
+        ("trustedFormCertUrl", statement.trusted_form_cert_url.as_ref().map(|url| text(url.as_str()))),
+        ("jornayaLeadId", statement.jornaya_lead_id.as_ref().map(|id| text(id.as_str()))),
+    ]);
     fields
 }
 

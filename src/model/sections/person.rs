@@ -8,7 +8,7 @@ use crate::enums::{
     ProvidedCreditRating, State,
 };
 use crate::section::section;
-use crate::text_format::{Email, IpAddress, OpeId, Phone, Ssn, Zipcode};
+use crate::text_format::{Email, IpAddress, JornayaLeadId, OpeId, Phone, Ssn, TrustedFormUrl, Zipcode};
 
 section! {
     /// The person who looks for offers.
@@ -169,6 +169,10 @@ section! {
         batch_consent_version: BatchConsentVersion = "batchConsentVersion",
         /// The consent text for all partners at once, verbatim as shown; not in the specification.
         batch_consent_language: String = "batchConsentLanguage",
+        /// The TrustedForm certificate of these consents; not in the specification.
+        trusted_form_cert_url: TrustedFormUrl = "trustedFormCertUrl" as personal,
+        /// The Jornaya (Verisk) LeadiD of these consents; not in the specification.
+        jornaya_lead_id: JornayaLeadId = "jornayaLeadId" as personal,
     }
 
     /// Education. Institutions use the names of the university look-up.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::check::checker::PartnerFileChecker;
-use crate::declared::{DeclaredCondition, Eligibility};
+use crate::declared::{DeclaredCondition, Eligibility, RequiredConsent};
 use crate::eligibility::{
     ConditionTest, EligibilityCondition, EligibilityRule, MAX_ALTERNATIVES, days, too_many,
 };
@@ -38,6 +38,12 @@ impl PartnerFileChecker<'_> {
         let given: Vec<_> =
             subjects.map(|subject| EligibilityCondition::new(subject, ConditionTest::Present)).collect();
         EligibilityRule::always().and_all(&given)
+    }
+
+    /// The conditions that the required consents are given.
+    pub fn consents(&mut self, required: &[RequiredConsent]) -> Vec<EligibilityCondition> {
+        let given = |subject| EligibilityCondition::new(subject, ConditionTest::Flag(true));
+        required.iter().filter_map(|consent| Some(given(self.subject("consents", consent.path())?))).collect()
     }
 
     /// Checks the table under `eligibility`; `None` when it has faults.

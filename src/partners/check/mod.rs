@@ -53,11 +53,12 @@ pub fn seats(key: &str, source: &Source) -> CheckedPartner {
     if let Some(partner) = source.table().get("partner") {
         check.shown_texts("partner", partner);
     }
+    let consents = check.consents(&declared.partner.consents);
     let mut seats = Vec::new();
     for (product_type, product) in &declared.products {
         let place = format!("products.{}", product_type.as_str());
         check.within(&place, PartnerFileChecker::shown_texts_of_offers);
-        seats.extend(check.within(&place, |check| check.seat(&identity, *product_type, product)));
+        seats.extend(check.within(&place, |check| check.seat(&identity, &consents, *product_type, product)));
     }
     if declared.products.is_empty() {
         check.at("products", "must have at least one product type");
@@ -147,9 +148,15 @@ impl PartnerFileChecker<'_> {
         }
     }
 
-    fn seat(&mut self, of: &PartnerIdentity, product_type: ProductType, product: &Product) -> Option<Seat> {
+    fn seat(
+        &mut self,
+        of: &PartnerIdentity,
+        consents: &[EligibilityCondition],
+        product_type: ProductType,
+        product: &Product,
+    ) -> Option<Seat> {
         self.combinations(product_type, product);
-        let rule = self.needs(&product.needs).and_all(&[asks_for(product_type)]);
+        let rule = self.needs(&product.needs).and_all(&[asks_for(product_type)]).and_all(consents);
         let rule = self.rule(&product.eligibility).map(|own| rule.and(&own));
 
         let (of_offers, always) = (Arc::new(of.clone()), EligibilityRule::always());

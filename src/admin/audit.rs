@@ -10,6 +10,7 @@ use std::fmt::Display;
 use hyper::HeaderMap;
 use serde::{Deserialize, Serialize};
 use tracing::error;
+use uuid::Uuid;
 
 use super::AdminState;
 use super::command::{Context, Result, WHOLE, parameter, unavailable, unwritten};
@@ -78,6 +79,22 @@ impl AdminState {
         noted.map_err(|failure| unwritten("the audit record that this action needs", &failure))
     }
 
+    /// Records an action on leads before it is done, in as many records as their uuids need.
+    pub(super) async fn note_leads(
+        &self,
+        actor: &AuditActor,
+        action: &'static str,
+        (what, leads): (&str, &[Uuid]),
+        reason: Option<&str>,
+    ) -> Result<()> {
+        // An action on no lead has a record, too.
+        let parts = leads.chunks(LEADS_PER_RECORD).chain(leads.is_empty().then_some(leads));
+        for part in parts {
+            self.note(actor, note!(action).about(with_leads(what, part)).because(reason)).await?;
+        }
+        Ok(())
+    }
+
     /// Records and logs an action that happens in any case.
     pub(super) async fn note_if_can(&self, actor: &AuditActor, note: Note<'_>) {
         let Note { action, line, .. } = note;
@@ -117,6 +134,15 @@ macro_rules! audit_by {
 pub(crate) use audit_by;
 pub(super) use note;
 
+/// Maximum leads in the object of a record.
+pub(super) const LEADS_PER_RECORD: usize = 500;
+
+/// The object of an action on leads.
+pub(super) fn with_leads(what: &str, leads: &[Uuid]) -> String {
+    let leads: Vec<String> = leads.iter().map(Uuid::to_string).collect();
+    format!("{what}: {}", if leads.is_empty() { "no lead".to_owned() } else { leads.join(" ") })
+}
+
 /// Maximum records per answer.
 pub const PAGE: usize = 1000;
 
@@ -146,7 +172,7 @@ fn wanted(context: &Context) -> Result<(u64, AuditFilter)> {
     let text = |name| context.request.query_value(name).map(str::to_owned);
     let since: u64 = parameter(context, "since", WHOLE)?.unwrap_or(0);
     let since = i64::try_from(since).unwrap_or(i64::MAX);
-    let filter = AuditFilter { since, who: text("who"), action: text("action") };
+    let filter = AuditFilter { since, who: text("who"), action: text("action"), about: text("about") };
     Ok((parameter(context, "after", WHOLE)?.unwrap_or(0), filter))
 }
 

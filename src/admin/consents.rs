@@ -24,7 +24,7 @@ pub(super) async fn list(context: Context) -> Result<Reply> {
         Some(company) => Some(Place { company, from_us: parameter(&context, "nextUs", WHOLE)?.unwrap_or(0) }),
         None => {
             // Recorded once for all pages.
-            note_access(&context.app, &by(&context)).await?;
+            note_access(&context.app, &by(&context), &wanted).await?;
             None
         }
     };
@@ -45,8 +45,8 @@ fn company(app: &AdminState, given: &str) -> Result<Uuid> {
 }
 
 /// Records a look at consents; the console uses it too. Fails when the audit cannot be written.
-pub(super) async fn note_access(app: &AdminState, actor: &AuditActor) -> Result<()> {
-    app.note(actor, note!("consents.read")).await
+pub(super) async fn note_access(app: &AdminState, actor: &AuditActor, seen: &ConsentFilter) -> Result<()> {
+    app.note(actor, note!("consents.read").about(seen)).await
 }
 
 fn came(context: &Context) -> Result<Range<u64>> {

@@ -12,6 +12,7 @@ use metrics::{counter, gauge};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{JoinError, JoinHandle};
 
+use super::audit::{LEADS_PER_RECORD, with_leads};
 use super::persons::{PersonOrder, PersonRequest, about, begun, carried_out, opt_out_by_all_keys};
 use super::prelude::*;
 use offerd_base::ids;
@@ -21,9 +22,6 @@ use offerd_insight::persons::request::{self, Receipt};
 use offerd_model::Timestamp;
 use offerd_store::ReadError;
 use offerd_store::audit::{AuditFilter, AuditLog};
-
-/// Maximum leads per audit record and per line of an answer.
-const LEADS_PER_RECORD: usize = 500;
 
 /// A line of the answer.
 #[derive(Debug, Serialize, Deserialize)]
@@ -142,10 +140,8 @@ async fn erase_in_rounds(
         unread: about.unread,
         leads: Vec::new(),
     };
-    for leads in found.chunks(LEADS_PER_RECORD) {
-        let note = note!("person.erase").because(wish.reason.as_deref());
-        app.note(&wish.by, note.about(named(receipt_uuid, leads))).await?;
-    }
+    let (named, reason) = (format!("receipt {receipt_uuid}"), wish.reason.as_deref());
+    app.note_leads(&wish.by, "person.erase", (&named, &found), reason).await?;
     // The receiver may be gone.
     let _ = told.send(ErasureProgress { done: 0, of: found.len() });
     for round in found.chunks(app.settings().limits.leads_erased_at_once) {
@@ -160,10 +156,7 @@ async fn erase_in_rounds(
         receipt.leads.extend(erased);
     }
     if found.is_empty() {
-        for action in ["person.erase", "person.erased"] {
-            let note = note!(action).because(wish.reason.as_deref());
-            app.note(&wish.by, note.about(named(receipt_uuid, &[]))).await?;
-        }
+        app.note_leads(&wish.by, "person.erased", (&named, &[]), reason).await?;
     }
     let (leads, reason) = (receipt.leads.len(), &wish.reason);
     let (who, action) = (&wish.by.who, "person.erase");
@@ -190,17 +183,9 @@ async fn erase_round(
     let gone: Vec<Uuid> = erased.iter().map(|lead| lead.lead_uuid).collect();
     for leads in gone.chunks(LEADS_PER_RECORD) {
         let note = note!("person.erased").because(wish.reason.as_deref());
-        app.note_if_can(&wish.by, note.about(named(receipt, leads))).await;
+        app.note_if_can(&wish.by, note.about(with_leads(&format!("receipt {receipt}"), leads))).await;
     }
     Ok(erased)
-}
-
-fn named(receipt: Uuid, leads: &[Uuid]) -> String {
-    if leads.is_empty() {
-        return format!("receipt {receipt}: no lead");
-    }
-    let leads: Vec<String> = leads.iter().map(Uuid::to_string).collect();
-    format!("receipt {receipt}: {}", leads.join(" "))
 }
 
 /// The erasures that were cut off, one sentence each. The audit lists leads of them that still have a key.
@@ -359,7 +344,10 @@ mod tests {
             .filter_map(|key| Uuid::from_slice(key).ok())
             .collect();
         let note = AuditEntry::of_machine("ada".to_owned(), "command", "person.erase");
-        let note = AuditEntry { object: Some(named(Uuid::from_u128(4), &leads)), ..note };
+        let note = AuditEntry {
+            object: Some(with_leads(&format!("receipt {}", Uuid::from_u128(4)), &leads)),
+            ..note
+        };
         AuditLog::of(world.store.clone()).commit(Commit::new(), note).await.unwrap();
         world.store.commit(Commit::new().erase_all([leads[0]], 7)).await.unwrap();
         let found = unfinished(&world.store).unwrap();

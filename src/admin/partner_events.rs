@@ -125,7 +125,9 @@ pub(super) async fn import(mut context: Context) -> Result<Reply> {
     let is_new = |outcome: &&ImportOutcome| matches!(outcome, ImportOutcome::New | ImportOutcome::Flagged(_));
     let new = outcomes.iter().filter(is_new).count();
     if new > 0 {
-        let note = note!("events.import", new, "partner reports imported").about(format!("{new} reports"));
+        let file = context.request.query_value("file").unwrap_or("standard input");
+        let object = format!("{new} reports of {file}");
+        let note = note!("events.import", new, file, "partner reports imported").about(object);
         context.app.note_if_can(&by(&context), note).await;
     }
     Reply::json(&outcomes)

@@ -90,12 +90,16 @@ impl PersonRequest {
     }
 }
 
+fn uuids(found: &[FoundLead]) -> Vec<Uuid> {
+    found.iter().map(|lead| lead.lead_uuid).collect()
+}
+
 pub(super) async fn found(app: &Arc<AdminState>, wish: PersonRequest) -> Result<Vec<FoundLead>> {
     seen_through(app, UNREAD, async move |app| {
         let found = about(&app, &wish).await?.found;
-        let (leads, reason) = (found.len(), wish.reason.as_deref());
-        let note = note!("person.find", leads, reason, "leads of a person looked up").because(reason);
-        app.note(&wish.by, note.about(format!("{leads} leads"))).await?;
+        let (leads, reason) = (uuids(&found), wish.reason.as_deref());
+        app.note_leads(&wish.by, "person.find", ("found", &leads), reason).await?;
+        audit_by!(&wish.by.who, "person.find", leads = leads.len(), reason, "leads of a person looked up");
         Ok(found)
     })
     .await
@@ -104,10 +108,16 @@ pub(super) async fn found(app: &Arc<AdminState>, wish: PersonRequest) -> Result<
 pub(super) async fn collect(app: &Arc<AdminState>, wish: PersonRequest) -> Result<request::PersonExport> {
     seen_through(app, UNREAD, async move |app| {
         let found = about(&app, &wish).await?.found;
+        let (leads, reason) = (uuids(&found), wish.reason.as_deref());
         let copy = carried_out(&app, move |engine, _| request::copy(engine, &found)).await?;
-        let (leads, reason) = (copy.leads.len(), wish.reason.as_deref());
-        let note = note!("person.export", leads, reason, "personal data of all leads of a person");
-        app.note(&wish.by, note.about(format!("{leads} leads")).because(reason)).await?;
+        app.note_leads(&wish.by, "person.export", ("exported", &leads), reason).await?;
+        audit_by!(
+            &wish.by.who,
+            "person.export",
+            leads = leads.len(),
+            reason,
+            "personal data of all leads of a person"
+        );
         Ok(copy)
     })
     .await

@@ -99,7 +99,9 @@ pub(super) async fn add(mut context: Context) -> Result<Reply> {
         true => lists.opt_outs.all().find(|(list, _)| list.kind == kind).map_or(0, |(_, entries)| entries),
         false => lists.entries(&name),
     };
-    let note = note!("suppressions.add", list = name, entries, "suppression list added to").about(&name);
+    let file = context.request.query_value("file").unwrap_or("standard input");
+    let note = note!("suppressions.add", list = name, entries, file, "suppression list added to");
+    let note = note.about(format!("{name}: {file}"));
     context.app.note_if_can(&by(&context), note).await;
     Reply::json(&Added { entries: Some(entries) })
 }

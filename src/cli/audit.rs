@@ -33,6 +33,9 @@ pub struct AuditListArguments {
     /// Only this action, or actions with this prefix; `user` finds `user.add`
     #[arg(long, value_name = "ACTION")]
     action: Option<String>,
+    /// Only actions whose object contains this, such as the uuid of a lead
+    #[arg(long, value_name = "TEXT")]
+    about: Option<String>,
     /// Output format; JSON has each record as it is hashed
     #[arg(long, default_value = "table")]
     format: AnswerFormat,
@@ -67,6 +70,7 @@ impl AuditListArguments {
                 ("since", since.clone()),
                 ("who", self.who.clone()),
                 ("action", self.action.clone()),
+                ("about", self.about.clone()),
             ];
             let page: AuditPage = admin.ask(Method::GET, &values::query("/audit", wanted)).await?;
             records.extend(page.records);

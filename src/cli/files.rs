@@ -1,12 +1,13 @@
 //! Files that commands read and write.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Error, ErrorKind, IsTerminal, Read, Result, Write};
+use std::io::{self, BufRead, BufReader, Error, ErrorKind, IsTerminal, Read, Result, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
 
 use super::page;
 use offerd_base::regular_file;
@@ -61,17 +62,24 @@ pub struct InputFile {
     pub read: Box<dyn Read>,
     /// Length in bytes, if known.
     pub bytes: Option<u64>,
+    /// `SHA-256 …` of a file, for the audit.
+    pub digest: Option<String>,
 }
 
 impl InputFile {
     /// Opens a file, or standard input for `-`.
     pub fn open(file: &Path) -> std::result::Result<Self, String> {
         if file == Path::new("-") {
-            return Ok(Self { read: Box::new(io::stdin()), bytes: None });
+            return Ok(Self { read: Box::new(io::stdin()), bytes: None, digest: None });
         }
-        let opened = regular_file::open(file).and_then(|file| Ok((file.metadata()?.len(), file)));
-        let (bytes, read) = opened.map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
-        Ok(Self { read: Box::new(read), bytes: Some(bytes) })
+        let opened = regular_file::open(file).and_then(|mut file| {
+            let digest = digest(&file)?;
+            file.rewind()?;
+            Ok((file.metadata()?.len(), format!("SHA-256 {digest}"), file))
+        });
+        let (bytes, digest, read) =
+            opened.map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
+        Ok(Self { read: Box::new(read), bytes: Some(bytes), digest: Some(digest) })
     }
 
     /// Its progress bar, hidden when standard error is not a terminal.
@@ -83,6 +91,20 @@ impl InputFile {
                 .with_style(style("{bar:30} {percent:>3} %  {binary_bytes_per_sec}, {eta} left  {msg}")),
             None => ProgressBar::no_length().with_style(style("{spinner} {binary_bytes}  {msg}")),
         }
+    }
+}
+
+fn digest(file: &File) -> Result<String> {
+    const CHUNK_BYTES: usize = 64 << 10;
+    let (mut digest, mut read) = (Sha256::new(), BufReader::with_capacity(CHUNK_BYTES, file));
+    loop {
+        let chunk = read.fill_buf()?;
+        if chunk.is_empty() {
+            return Ok(const_hex::encode(digest.finalize()));
+        }
+        digest.update(chunk);
+        let length = chunk.len();
+        read.consume(length);
     }
 }
 

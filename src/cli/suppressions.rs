@@ -121,7 +121,7 @@ pub async fn run(settings: &Settings, command: SuppressionsCommand) -> Result<()
 impl SuppressionsAddArguments {
     /// Sends the valid entries of the file, and returns the number of bad lines.
     async fn send(&self, admin: &AdminClient, input: InputFile) -> Result<u64, String> {
-        let bar = input.bar();
+        let (bar, to) = (input.bar(), (admin, input.digest));
         let lines = TextLines::new(decoded(bar.wrap_read(input.read), self.encoding), SAVE_AS_UTF_8);
         let (mut read, mut bad, mut sent, mut batch) = (0_u64, 0_u64, 0_usize, Vec::with_capacity(AT_ONCE));
         let mut columns = CsvColumns::of(self.plain, self.kind());
@@ -141,7 +141,7 @@ impl SuppressionsAddArguments {
                 Err(message) if rows.is_broken() || columns.are_unknown => {
                     bar.finish_and_clear();
                     if sent > 0 {
-                        self.post(admin, Vec::new(), true).await?;
+                        self.post(&to, Vec::new(), true).await?;
                     }
                     return Err(format!("line {line} {message}, so {}", self.added(sent)));
                 }
@@ -151,7 +151,7 @@ impl SuppressionsAddArguments {
                 }
             }
             if batch.len() == AT_ONCE {
-                let posted = self.post(admin, std::mem::take(&mut batch), false).await;
+                let posted = self.post(&to, std::mem::take(&mut batch), false).await;
                 posted.map_err(|message| format!("{message}; {}", self.added(sent)))?;
                 sent += AT_ONCE;
                 bar.set_message(format!("{read} lines"));
@@ -167,7 +167,7 @@ impl SuppressionsAddArguments {
             };
             return Err(format!("{found}, so nothing is added to `{}`", self.name));
         }
-        let posted = self.post(admin, batch, true).await;
+        let posted = self.post(&to, batch, true).await;
         let posted = posted.map_err(|message| format!("{message}; {}", self.added(sent)))?;
         let entries = posted.entries.unwrap_or(0);
         bar.finish_and_clear();
@@ -214,9 +214,15 @@ impl SuppressionsAddArguments {
         });
     }
 
-    async fn post(&self, admin: &AdminClient, digests: Vec<String>, last: bool) -> Result<Added, String> {
+    /// Sends entries to the daemon, with the digest of the file that has them.
+    async fn post(
+        &self,
+        (admin, file): &(&AdminClient, Option<String>),
+        digests: Vec<String>,
+        last: bool,
+    ) -> Result<Added, String> {
         let addition = Addition { name: self.name.clone(), kind: self.kind(), digests, last };
-        admin.post("/suppressions", &addition).await
+        admin.post(&values::query("/suppressions", [("file", file.clone())]), &addition).await
     }
 
     fn kind(&self) -> SuppressionKind {

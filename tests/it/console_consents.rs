@@ -77,6 +77,13 @@ async fn each_statement_is_counted_and_both_files_have_what_the_command_has() {
     let records: Vec<Value> = serde_json::from_slice(&listed.stdout).unwrap();
     let ours = records.iter().filter(|record| record["who"] == "console, user operator");
     assert_eq!((ours.count(), records.len()), (7, 11), "{records:?}");
+    let told = records.iter().map(|record| record["object"].as_str().unwrap());
+    assert_eq!(told.clone().filter(|object| object.starts_with("live leads")).count(), 1);
+    assert!(
+        told.clone().any(|object| object == "test leads from 2020-01-01 before 2020-02-01"),
+        "{records:?}"
+    );
+    assert!(told.clone().any(|object| object == format!("test leads of company {uuid}")), "{records:?}");
 }
 
 #[tokio::test]

@@ -374,6 +374,26 @@ fn filled(path: &str, table: &str) -> String {
         .replace("{more}", "no")
 }
 
+/// The least role for the page behind a link.
+fn least_role(link: &str) -> Option<Role> {
+    let fits = |path: &str| {
+        let parts = || path.split('/').zip(link.split('/'));
+        path.split('/').count() == link.split('/').count()
+            && parts().all(|(path, part)| path == part || path.starts_with('{'))
+    };
+    let mut all = ROLES.iter().filter(|(method, ..)| *method == "GET");
+    all.find(|(_, path, _)| fits(path)).and_then(|(.., least)| *least)
+}
+
+/// The pages of the console that a page links to.
+fn links(page: &str) -> impl Iterator<Item = &str> {
+    let links = page.split("href=\"").skip(1).filter_map(|rest| rest.split(['"', '?', '#']).next());
+    links.filter(|link| link.starts_with("/console"))
+}
+
+/// What pages say of money, which viewers do not see.
+const MONEY: [&str; 4] = ["Payout", "Conversion", ">Score<", "arned"];
+
 /// What a page of the console says that is for others.
 const NOT_FOR: &str = "role, and yours is ";
 
@@ -394,6 +414,13 @@ async fn each_role_gets_what_the_table_says_and_no_more() {
                     assert!(
                         !told.contains(NOT_FOR) && status < 500 && status != 401,
                         "{role:?} {path}: {status}"
+                    );
+                    let closed = links(&told).find(|link| least_role(link) > Some(role));
+                    assert_eq!(closed, None, "{role:?} {path} links to a page for others");
+                    let shown = MONEY.iter().find(|word| told.contains(**word));
+                    assert!(
+                        role > Role::Viewer || path.contains("handbook") || shown.is_none(),
+                        "{path} shows a viewer money: {shown:?}"
                     );
                     assert!(
                         status != 303 || !answer.header("location").unwrap().contains("signIn?"),

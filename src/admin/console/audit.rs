@@ -31,6 +31,7 @@ pub(super) async fn show(request: &ConsoleRequest) -> Result<View> {
             records,
             who => request.query_value("who").unwrap_or_default(),
             action => request.query_value("action").unwrap_or_default(),
+            about => request.query_value("about").unwrap_or_default(),
             spans => choices(spans, Some(chosen(request).0)),
             filters => filters(request), older, is_older => before.is_some(), downloaded => DOWNLOADED,
         },
@@ -50,7 +51,7 @@ async fn read(
     let text = |name| request.query_value(name).map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
     let (.., span) = chosen(request);
     let since = span.map_or(0, |span| Utc::now().timestamp_millis() - span.as_millis() as i64);
-    let filter = AuditFilter { since, who: text("who"), action: text("action") };
+    let filter = AuditFilter { since, who: text("who"), action: text("action"), about: text("about") };
     request.reading(move |app| app.audit.before(before, &filter, most, LOOKED_AT)).await?.map_err(unread)
 }
 
@@ -60,6 +61,7 @@ fn chosen(request: &ConsoleRequest) -> AuditPeriod {
 }
 
 fn filters(request: &ConsoleRequest) -> String {
-    let named = ["who", "action", "time"].into_iter().filter_map(|it| Some((it, request.query_value(it)?)));
+    let named = ["who", "action", "about", "time"].into_iter();
+    let named = named.filter_map(|it| Some((it, request.query_value(it)?)));
     form_urlencoded::Serializer::new(String::new()).extend_pairs(named).finish()
 }

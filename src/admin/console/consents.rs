@@ -123,7 +123,7 @@ async fn walked<T: Default + Send + 'static>(
     let permit = Arc::clone(&request.app.console.scans).try_acquire_owned();
     let busy = "Another page is reading the store; try again in a moment.";
     let permit = permit.map_err(|_| unavailable(busy))?;
-    note_access(&request.app, &request.actor()).await?;
+    note_access(&request.app, &request.actor(), &wanted).await?;
     let walk = move |app: &AdminState| {
         let _permit = permit;
         let (mut made, mut read, mut next) = (T::default(), ConsentReadCounts::default(), None);

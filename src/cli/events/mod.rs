@@ -118,7 +118,7 @@ async fn import(settings: &Settings, arguments: &EventsImportArguments) -> Resul
     let importer = match arguments.dry_run {
         // Faults in partner files are reported where they are loaded.
         true => Importer::None(Book::load(&settings.partners.path).unwrap_or_else(|_| Book::of(Vec::new()))),
-        false => Importer::Daemon(AdminClient::find(settings).await?),
+        false => Importer::Daemon(AdminClient::find(settings).await?, input.digest.clone()),
     };
 
     let mut tally = LineTally { file: arguments.file.display().to_string(), ..LineTally::default() };
@@ -152,8 +152,8 @@ async fn import(settings: &Settings, arguments: &EventsImportArguments) -> Resul
 
 /// The destination of the records.
 enum Importer {
-    /// The running daemon, or the store of a stopped one.
-    Daemon(AdminClient),
+    /// The running daemon, or the store of a stopped one, and the digest of the file.
+    Daemon(AdminClient, Option<String>),
     /// None: the records are only checked, against the known partners.
     None(Book),
 }
@@ -179,8 +179,10 @@ impl Importer {
             Err(fault) => ImportOutcome::Refused(vec![fault]),
         };
         match self {
-            Self::Daemon(admin) if !imported.is_empty() => admin.post("/partnerEvents", &imported).await,
-            Self::Daemon(_) => Ok(Vec::new()),
+            Self::Daemon(admin, file) if !imported.is_empty() => {
+                admin.post(&values::query("/partnerEvents", [("file", file.clone())]), &imported).await
+            }
+            Self::Daemon(..) => Ok(Vec::new()),
             Self::None(book) => Ok(imported.iter().map(|one| checked(book, one)).collect()),
         }
     }

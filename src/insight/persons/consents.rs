@@ -2,8 +2,10 @@
 //! walked.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::ops::Range;
 
+use chrono::DateTime;
 use uuid::Uuid;
 
 use offerd_engine::records::{Found, RecordUnavailable, consents, projection, reading};
@@ -22,6 +24,23 @@ pub struct ConsentFilter {
     pub came: Range<u64>,
     /// Test leads, or live ones.
     pub test: bool,
+}
+
+impl fmt::Display for ConsentFilter {
+    /// For the audit: the days of arrival, and whose leads.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let day = |ms: u64| {
+            i64::try_from(ms).ok().and_then(DateTime::from_timestamp_millis).map(|at| at.date_naive())
+        };
+        write!(f, "{} leads", if self.test { "test" } else { "live" })?;
+        if let Some(from) = day(self.came.start).filter(|_| self.came.start > 0) {
+            write!(f, " from {from}")?;
+        }
+        if let Some(until) = day(self.came.end) {
+            write!(f, " before {until}")?;
+        }
+        self.company.map_or(Ok(()), |company| write!(f, " of company {company}"))
+    }
 }
 
 record! { plain

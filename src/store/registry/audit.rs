@@ -127,6 +127,8 @@ pub struct AuditFilter {
     pub who: Option<String>,
     /// Records with this action, or with one that starts with it and a dot.
     pub action: Option<String>,
+    /// Records whose object contains this, ignoring case, such as the uuid of a lead.
+    pub about: Option<String>,
 }
 
 /// The newest record of the chain. An auditor who writes it down elsewhere can detect a truncated end.
@@ -247,12 +249,17 @@ pub struct AuditLog {
 impl AuditFilter {
     /// Whether a record matches.
     pub fn wants(&self, record: &AuditRecord) -> bool {
-        let holds = |wanted: &String| record.who.to_lowercase().contains(&wanted.to_lowercase());
+        let holds = |text: &str, wanted: &Option<String>| {
+            wanted.as_ref().is_none_or(|wanted| text.to_lowercase().contains(&wanted.to_lowercase()))
+        };
         let is = |wanted: &String| {
             let rest = record.action.strip_prefix(wanted.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
-        record.at >= self.since && self.who.as_ref().is_none_or(holds) && self.action.as_ref().is_none_or(is)
+        record.at >= self.since
+            && holds(&record.who, &self.who)
+            && holds(record.object.as_deref().unwrap_or_default(), &self.about)
+            && self.action.as_ref().is_none_or(is)
     }
 }
 

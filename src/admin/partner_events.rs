@@ -3,14 +3,16 @@
 use serde_json::Value;
 
 use super::prelude::*;
-use super::reasons::reason_given;
+use super::reasons::reason_about;
 use offerd_base::declaration::{did_you_mean, nearest};
 use offerd_engine::conversions::attribution::attribute;
 use offerd_engine::conversions::partner_events::{
     AcceptedReport, CLOCKS_APART, ReportRecord, ReportRefused, confirm, find, flagged as flagged_reports,
     report, report_all,
 };
-use offerd_model::{ApiError, ErrorType, PartnerEventReceipt, PartnerReport, Timestamp, UnreadableBody};
+use offerd_model::{
+    ApiError, ErrorType, PartnerEventReceipt, PartnerReport, Timestamp, UnreadableBody, trimmed,
+};
 use offerd_partners::Book;
 
 /// Maximum reports per request.
@@ -164,6 +166,7 @@ pub(super) async fn judge(mut context: Context) -> Result<Reply> {
     let judgement: Judgement = read_body(&mut context, BODY_BYTES).await?;
     let Judgement { partner, transaction_id, reverse, reason } = judgement;
     let (app, refused) = (&context.app, |refused: ReportRefused| Failure::invalid(vec![refused.error()]));
+    let transaction_id = trimmed(&transaction_id).to_owned();
     let found = find(&app.engine, &partner, &transaction_id).map_err(refused)?;
     let found = found.ok_or_else(|| unfit(&format!("names no report of partner `{partner}`")))?;
     if found.receipt.revoked_at.is_some() {
@@ -172,9 +175,10 @@ pub(super) async fn judge(mut context: Context) -> Result<Reply> {
     if !reverse && !found.is_flagged() {
         return Err(unfit("names a report that is not flagged; there is nothing to confirm"));
     }
-    let uuid = found.receipt.uuid;
+    let (uuid, lead) = (found.receipt.uuid, found.receipt.lead_uuid);
+    let reason = reason_about(app, lead, &reason).await?;
     let note = note!(if reverse { "events.reverse" } else { "events.confirm" });
-    let note = note.about(format!("report {uuid} of {partner}")).because(reason_given(&reason)?);
+    let note = note.about(format!("report {uuid} of {partner}, lead {lead}")).because(reason);
     app.note(&by(&context), note).await?;
     let judged = match reverse {
         true => report(&app.engine, &partner, &PartnerReport::Revocation(transaction_id)).await,

@@ -1,6 +1,7 @@
 //! Reasons in the audit. It outlives the person's data, so a reason must not identify the person.
 
 use super::prelude::*;
+use offerd_engine::records::reading;
 use offerd_model::{Attribute, AttributeValue, Lead, plain_text, trimmed};
 
 const REASON_CHARS: usize = 200;
@@ -45,6 +46,15 @@ pub(super) fn reason_given(reason: &str) -> Result<&str> {
         );
         return Err(wrong(&message));
     }
+    Ok(reason)
+}
+
+/// Checks the reason of an action on a lead, which it must not identify.
+pub(super) async fn reason_about<'r>(app: &Arc<AdminState>, lead: Uuid, reason: &'r str) -> Result<&'r str> {
+    let reason = reason_given(reason)?;
+    let read = move |app: &AdminState| reading::lead(&app.store, lead);
+    let record = app.reading("a lead could not be read", read).await?.map_err(store_unread)?;
+    names_nobody(reason, record.as_ref().map(|record| &record.lead))?;
     Ok(reason)
 }
 

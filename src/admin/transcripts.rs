@@ -1,7 +1,7 @@
 //! `GET`, `POST /rateTables/{uuid}/transcript` for `offerd transcript`.
 
 use super::prelude::*;
-use super::reasons::{names_nobody, reason_given};
+use super::reasons::reason_about;
 use offerd_engine::records::reading;
 use offerd_insight::hindsight::transcript::{TableTranscript, of_table};
 
@@ -33,21 +33,12 @@ pub(super) async fn reveal_lead(
 ) -> Result<TableTranscript> {
     let transcript = found(app, uuid, partner, true).await?;
     let TableTranscript { rate_table, lead, .. } = transcript;
-    let reason = reveal_reason(app, lead, reason).await?;
+    let reason = reason_about(app, lead, reason).await?;
     let partners = partners_of(&transcript);
     let object = format!("{partners} in rate table {rate_table} of lead {lead}");
     let note = note!("transcript.reveal", %rate_table, %lead, partners, reason, "transcript revealed");
     app.note(actor, note.about(object).because(reason)).await?;
     Ok(transcript)
-}
-
-/// Checks the reason for a reveal of a lead, which it must not identify.
-pub(super) async fn reveal_reason<'r>(app: &Arc<AdminState>, lead: Uuid, reason: &'r str) -> Result<&'r str> {
-    let reason = reason_given(reason)?;
-    let read = move |app: &AdminState| reading::lead(&app.store, lead);
-    let record = app.reading("a lead could not be read", read).await?.map_err(store_unread)?;
-    names_nobody(reason, record.as_ref().map(|record| &record.lead))?;
-    Ok(reason)
 }
 
 fn partners_of(transcript: &TableTranscript) -> String {

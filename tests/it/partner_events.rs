@@ -331,7 +331,7 @@ async fn a_second_funding_is_flagged_until_an_operator_settles_it() {
         run(&["events", verb, transaction, "--partner", "lender", "--reason", reason]).0
     };
     assert!(!judged("reverse", "T-2", " ") && !judged("confirm", "T-9", "none"), "refused");
-    assert!(judged("reverse", "T-2", "reported twice") && judged("confirm", "T-3", "a second loan"));
+    assert!(judged("reverse", "T-2", "reported twice") && judged("confirm", " T-3 ", "a second loan"));
     assert_eq!(flagged(), [json!(null); 0]);
     assert!(!judged("confirm", "T-3", "again") && !judged("reverse", "T-2", "again"), "settled");
     assert!(

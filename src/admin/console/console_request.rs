@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::super::AdminState;
 use super::super::audit::{AuditActor, audit_by, note};
 use super::super::command::Result;
-use super::super::transcripts::reveal_reason;
+use super::super::reasons::reason_about;
 use super::proxy;
 use super::session::{ConsolePrincipal, Session};
 use super::templates::{fields, render};
@@ -129,7 +129,7 @@ impl ConsoleRequest {
         if named.is_empty() {
             return Err(wrong());
         }
-        let reason = reveal_reason(&self.app, lead, self.field("reason").unwrap_or_default()).await?;
+        let reason = reason_about(&self.app, lead, self.field("reason").unwrap_or_default()).await?;
         let attributes = named.iter().copied().collect::<Vec<_>>().join(", ");
         let note = note!("personal_data.reveal").about(format!("{attributes} of lead {lead}"));
         self.app.note(&self.actor(), note.because(reason)).await?;

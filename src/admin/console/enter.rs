@@ -66,11 +66,14 @@ pub(super) async fn showing(context: Context, least: Option<Role>, show: PageRen
 
 /// Admits a request, or returns the answer to give instead: a redirect to sign in, or the role it takes.
 async fn enter(mut context: Context, least: Option<Role>) -> Result<ConsoleRequest, Result<Reply>> {
-    let mut form = None;
+    let (mut form, mut readable) = (None, Ok(()));
     if context.request.method == Method::POST {
         let has_statement = context.request.uri.path() == statement::PATH;
         let most = if has_statement { STATEMENT_BYTES } else { FORM_BYTES };
-        form = Some(context.request.read_form(most, FORM_TIMEOUT).await.map_err(Err)?);
+        match context.request.read_form(most, FORM_TIMEOUT).await {
+            Ok(read) => form = Some(read),
+            Err(failure) => readable = Err(failure),
+        }
     }
     let Context { app, mut request, params, .. } = context;
     let headers = &request.headers;
@@ -92,7 +95,7 @@ async fn enter(mut context: Context, least: Option<Role>) -> Result<ConsoleReque
         }
     };
     let console_request = ConsoleRequest { app, query, params, form, session, proxied, address, streams };
-    let checked = believed.and_then(|()| is_genuine(&console_request, &request.headers));
+    let checked = believed.and(readable).and_then(|()| is_genuine(&console_request, &request.headers));
     match checked.and_then(|()| may_enter(&console_request, least)) {
         Ok(true) => Ok(console_request),
         // A client that reads a stream does not follow redirects.

@@ -104,7 +104,7 @@ impl View {
         };
         let fields = context! {
             title,
-            sections => request.role().map(|_| Section::entries(section, is_seen)),
+            groups => request.role().map(|_| Section::groups(section, is_seen)),
             main => Value::from_safe_string(main),
             // Failure and sign-in pages are not kept open.
             beat => section.map(|_| BEAT.as_secs()),
@@ -152,34 +152,45 @@ pub(super) fn see(path: &str) -> Result<Reply> {
     Ok(sealed(Reply::empty(StatusCode::SEE_OTHER).header(LOCATION, path)))
 }
 
-/// Declares [`Section`] from a list of titles and paths.
+/// Declares [`Section`] from the groups of the navigation, with the title and the path of each section.
 macro_rules! sections {
-    ($($section:ident $title:literal $path:literal;)+) => {
+    ($($group:literal { $($section:ident $title:literal $path:literal;)+ })+) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(super) enum Section {
-            $($section,)+
+            $($($section,)+)+
         }
 
-        const SECTIONS: &[(Section, &str, &str)] = &[$((Section::$section, $title, $path)),+];
+        /// Each section with its title, its path and its group.
+        const SECTIONS: &[(Section, &str, &str, &str)] = &[$($((Section::$section, $title, $path, $group)),+),+];
     };
 }
 
 sections! {
-    Now "Now" "/console";
-    Alerts "Alerts" "/console/alerts";
-    Partners "Partners" "/console/partners";
-    RateTables "Rate tables" "/console/rateTables";
-    Funnel "Funnel" "/console/funnel";
-    Reports "Reports" "/console/reports";
-    Experiments "Experiments" "/console/experiments";
-    Postbacks "Postbacks" "/console/postbacks";
-    Persons "Data requests" "/console/persons";
-    Catalogue "Catalog" "/console/catalogue";
-    Nodes "Nodes" "/console/nodes";
-    System "System" "/console/system";
-    People "Users" "/console/people";
-    Audit "Audit" "/console/audit";
-    Handbook "Handbook" "/console/handbook";
+    "Overview" {
+        Now "Now" "/console";
+        Alerts "Alerts" "/console/alerts";
+    }
+    "Business" {
+        Reports "Reports" "/console/reports";
+        Funnel "Funnel" "/console/funnel";
+        Experiments "Experiments" "/console/experiments";
+        Postbacks "Postbacks" "/console/postbacks";
+    }
+    "Leads" {
+        RateTables "Rate tables" "/console/rateTables";
+        Persons "Data requests" "/console/persons";
+    }
+    "Partners" {
+        Partners "Partners" "/console/partners";
+        Catalogue "Catalog" "/console/catalogue";
+    }
+    "Operations" {
+        System "System" "/console/system";
+        Nodes "Nodes" "/console/nodes";
+        People "Users" "/console/people";
+        Audit "Audit" "/console/audit";
+        Handbook "Handbook" "/console/handbook";
+    }
 }
 
 impl Section {
@@ -191,12 +202,19 @@ impl Section {
         SECTIONS[self as usize].2
     }
 
-    /// The navigation of a current section, if any, limited to the sections that `is_seen` accepts.
-    pub(super) fn entries(current: Option<Self>, is_seen: impl Fn(Self) -> bool) -> Vec<Value> {
-        let seen = SECTIONS.iter().filter(|(section, ..)| is_seen(*section));
-        let entry = |(section, title, path): &(Self, _, _)| {
+    /// The navigation of a current section, if any: the groups, limited to the sections that `is_seen` accepts.
+    pub(super) fn groups(current: Option<Self>, is_seen: impl Fn(Self) -> bool) -> Vec<Value> {
+        let seen: Vec<_> = SECTIONS.iter().filter(|(section, ..)| is_seen(*section)).collect();
+        let entry = |(section, title, path, _): &&(Self, _, _, _)| {
             fields! { title, path, current => Some(*section) == current }
         };
-        seen.map(entry).collect()
+        let group = |sections: &[&(Self, &str, &str, &str)]| {
+            fields! {
+                title => sections[0].3,
+                current => sections.iter().any(|(section, ..)| Some(*section) == current),
+                sections => sections.iter().map(entry).collect::<Vec<_>>(),
+            }
+        };
+        seen.chunk_by(|one, other| one.3 == other.3).map(group).collect()
     }
 }

@@ -113,13 +113,17 @@ for (const button of document.querySelectorAll('button[data-print]')) {
   button.addEventListener('click', () => window.print());
 }
 
-// On a narrow screen the menu scrolls horizontally: bring the current entry into view.
-const current = document.querySelector('header nav a[aria-current]');
-if (current) {
-  const menu = current.closest('nav');
-  const [inside, around] = [current.getBoundingClientRect(), menu.getBoundingClientRect()];
-  menu.scrollLeft += inside.left - around.left - (around.width - inside.width) / 2;
-}
+// An open group of the navigation closes on a click elsewhere and on Escape.
+const opened = () => document.querySelector('header nav details[open]');
+document.addEventListener('click', (event) => {
+  if (opened() && !opened().contains(event.target)) opened().open = false;
+});
+document.addEventListener('keydown', (event) => {
+  const group = opened();
+  if (event.key !== 'Escape' || !group) return;
+  group.open = false;
+  group.querySelector('summary').focus();
+});
 
 // An address to copy: complete it with the host that this browser uses, and select it on focus.
 for (const field of document.querySelectorAll('input.link')) {

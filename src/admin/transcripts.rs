@@ -2,7 +2,6 @@
 
 use super::prelude::*;
 use super::reasons::reason_about;
-use offerd_engine::records::reading;
 use offerd_insight::hindsight::transcript::{TableTranscript, of_table};
 
 /// What to reveal, and why.

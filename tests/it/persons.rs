@@ -489,7 +489,7 @@ async fn over_a_damaged_base_nobody_is_asked_about_anybody_once_somebody_asked_t
 async fn who_agreed_to_what_is_told_with_each_text_that_was_shown_and_its_time() {
     let daemon = daemon().await;
     let consenting = |text: &str| {
-        let certificate = format!("https://cert.trustedform.com/{}", uuid::Uuid::now_v7().simple());
+        let certificate = format!("https://cert.trustedform.com/{:032x}", fastrand::u128(..));
         let stated = json!({"consentsToTcpa": true, "tcpaLanguage": text, "trustedFormCertUrl": certificate});
         json!({"productTypes": ["savings"], "legalInformation": stated}).to_string()
     };

@@ -205,14 +205,14 @@ impl Section {
     /// The navigation of a current section, if any: the groups, limited to the sections that `is_seen` accepts.
     pub(super) fn groups(current: Option<Self>, is_seen: impl Fn(Self) -> bool) -> Vec<Value> {
         let seen: Vec<_> = SECTIONS.iter().filter(|(section, ..)| is_seen(*section)).collect();
-        let entry = |(section, title, path, _): &&(Self, _, _, _)| {
+        let entry = |(section, title, path, _): &(Self, &str, &str, &str)| {
             fields! { title, path, current => Some(*section) == current }
         };
         let group = |sections: &[&(Self, &str, &str, &str)]| {
             fields! {
                 title => sections[0].3,
                 current => sections.iter().any(|(section, ..)| Some(*section) == current),
-                sections => sections.iter().map(entry).collect::<Vec<_>>(),
+                sections => sections.iter().map(|section| entry(section)).collect::<Vec<_>>(),
             }
         };
         seen.chunk_by(|one, other| one.3 == other.3).map(group).collect()

@@ -113,10 +113,11 @@ async fn the_leads_of_a_person_are_found_given_and_erased_with_a_receipt_from_th
         let wants_reason = record["action"] != "person.find";
         assert_eq!(record["reason"].as_str(), wants_reason.then_some(REASON), "{record}");
     }
-    assert_eq!(records[2]["object"], "3 leads");
     let object = records[4]["object"].as_str().unwrap();
     assert!(object.contains(receipt["receiptUuid"].as_str().unwrap()), "{object}");
-    assert!(uuids.iter().all(|uuid| object.contains(uuid)), "{object}");
+    for object in [records[2]["object"].as_str().unwrap(), object] {
+        assert!(uuids.iter().all(|uuid| object.contains(uuid)), "{object}");
+    }
     let told = format!("{}{records:?}", daemon.log());
     assert!(PERSONAL.iter().all(|word| !told.contains(word)), "{told}");
 }

@@ -106,7 +106,7 @@ async fn the_page_shows_the_same_of_a_pasted_file() {
     let wrong = analyst.post(path, &[("partner", "bank"), ("statement", "id,amount\n")]).await;
     assert_eq!(wrong.status, 400);
     assert!(text(&wrong).contains("no column <code>transaction_id</code>"), "{}", text(&wrong));
-    let endless = "x".repeat(5 << 20);
+    let endless = "x".repeat(4 << 20);
     let refused = analyst.post(path, &[("partner", "bank"), ("statement", &endless)]).await;
     assert!(refused.status == 413 && text(&refused).contains("<h1>"), "{}", text(&refused));
 }

@@ -122,19 +122,33 @@ impl fmt::Display for Path<'_> {
 pub struct BodyFaults {
     /// As errors of the answer.
     pub errors: Vec<ApiError>,
-    /// The day on which the body arrived.
-    pub today: NaiveDate,
+    /// When the body arrived, and from whom.
+    pub arrival: Arrival,
     /// The paths of what the body gives more than once.
     pub twice: BTreeSet<String>,
+}
+
+/// The arrival of a body, on which the values that it may have depend.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrival {
+    /// The day, which bounds dates of birth.
+    pub today: NaiveDate,
+    /// Whether it is about a test lead, which may have the sample social security number.
+    pub test: bool,
+}
+
+impl Arrival {
+    /// Any day, of a test lead: refuses least.
+    pub const ANY: Self = Self { today: NaiveDate::MAX, test: true };
 }
 
 impl BodyFaults {
     /// More than the attributes of a lead; bounds the answer to a hostile array.
     pub const MAX: usize = 500;
 
-    /// No faults yet, for a body that arrived on this day.
-    pub const fn on(today: NaiveDate) -> Self {
-        Self { errors: Vec::new(), today, twice: BTreeSet::new() }
+    /// No faults yet, for a body that arrived so.
+    pub const fn of(arrival: Arrival) -> Self {
+        Self { errors: Vec::new(), arrival, twice: BTreeSet::new() }
     }
 
     /// Adds a fault of the attribute at `path`; at the limit, adds once that there are more.
@@ -161,7 +175,7 @@ mod tests {
 
     #[test]
     fn faults_are_bounded() {
-        let mut faults = BodyFaults::on(NaiveDate::MAX);
+        let mut faults = BodyFaults::of(Arrival::ANY);
         for _ in 0..2 * BodyFaults::MAX {
             faults.push(&Path::Root, AttributeFault::wanted(FaultKind::Format, "something else"));
         }

@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use chrono::NaiveDate;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use utoipa::openapi::{RefOr, Schema};
@@ -17,7 +16,7 @@ use super::attribute_value::{AttributeKind, AttributeValue};
 use super::bounds::AttributeBounds;
 use super::document;
 use super::enumeration::Enumeration;
-use super::fault::{AttributeFault, BodyFaults, FaultKind, Path};
+use super::fault::{Arrival, AttributeFault, BodyFaults, FaultKind, Path};
 use super::leniency::{self, Leniency, Proposal};
 use super::plain_text::trimmed;
 pub use super::scalar::Scalar;
@@ -52,8 +51,9 @@ pub trait FromInput: Sized {
     /// Collects every fault of `value`.
     fn find_faults(value: &Value, at: &Path<'_>, faults: &mut BodyFaults) {
         let other_kind = || AttributeFault::other_kind(&Self::wanted(), kind_of(value));
-        if let Err(fault) = Scalar::of(value).ok_or_else(other_kind).and_then(Self::from_scalar) {
-            faults.push(at, fault);
+        match Scalar::of(value).ok_or_else(other_kind).and_then(Self::from_scalar) {
+            Ok(read) => read.find_implausible(at, faults),
+            Err(fault) => faults.push(at, fault),
         }
     }
 
@@ -114,6 +114,7 @@ macro_rules! from_scalar {
         read: $found:pat_param => $read:expr,
         show: $value:pat_param => $shown:expr,
         $(mend: $propose:expr,)?
+        $(implausible: ($read_value:ident, $faults:ident) => $implausible:expr,)?
     ) => {
         impl $crate::input::FromInput for $type {
             const KIND: Option<$crate::AttributeKind> = $kind;
@@ -139,6 +140,17 @@ macro_rules! from_scalar {
 
             $(fn mend(value: &mut serde_json::Value, leniency: $crate::Leniency) -> usize {
                 $crate::input::mend::<Self>(value, leniency, $propose)
+            })?
+
+            $(fn find_implausible(
+                &self,
+                at: &$crate::fault::Path<'_>,
+                $faults: &mut $crate::fault::BodyFaults,
+            ) {
+                let $read_value = self;
+                if let Some(fault) = $implausible {
+                    $faults.push(at, fault);
+                }
             })?
         }
 
@@ -172,7 +184,8 @@ pub(super) fn find_field_faults<T: FromInput>(
     if value.is_null() || value.as_str().is_some_and(is_blank) {
         return;
     }
-    let implausible = |bounds: AttributeBounds| bounds.fault_of_sent(Scalar::of(value)?, faults.today);
+    let implausible =
+        |bounds: AttributeBounds| bounds.fault_of_sent(Scalar::of(value)?, faults.arrival.today);
     match bounds.and_then(implausible) {
         Some(fault) => faults.push(at, fault),
         None => T::find_faults(value, at, faults),
@@ -186,7 +199,7 @@ pub(super) fn find_field_implausible<T: FromInput>(
     faults: &mut BodyFaults,
 ) {
     let Some(bounds) = bounds else { return value.find_implausible(at, faults) };
-    if let Some(fault) = bounds.fault_of(value.attribute_value(), faults.today) {
+    if let Some(fault) = bounds.fault_of(value.attribute_value(), faults.arrival.today) {
         faults.push(at, fault);
     }
 }
@@ -215,41 +228,36 @@ impl UnreadableBody {
 
 /// Reads a request body without an upper bound for dates.
 pub fn read<T: FromInput>(body: &[u8]) -> Result<T, UnreadableBody> {
-    read_on(NaiveDate::MAX, body)
+    read_leniently(Arrival::ANY, Leniency::Usual, body).map(|(read, _)| read)
 }
 
-/// Reads a request body that arrived on `today`.
-pub fn read_on<T: FromInput>(today: NaiveDate, body: &[u8]) -> Result<T, UnreadableBody> {
-    read_leniently(today, Leniency::Usual, body).map(|(read, _)| read)
-}
-
-/// Reads a request body that arrived on `today`; returns also how many of its values were changed.
+/// Reads a request body by its arrival; returns also how many of its values were changed.
 pub fn read_leniently<T: FromInput>(
-    today: NaiveDate,
+    arrival: Arrival,
     leniency: Leniency,
     body: &[u8],
 ) -> Result<(T, usize), UnreadableBody> {
     let json = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
     // Values under unknown keys are not read, but must be valid text (RFC 8259, 8.1).
-    let Ok(text) = std::str::from_utf8(json) else { return explain(today, leniency, json) };
+    let Ok(text) = std::str::from_utf8(json) else { return explain(arrival, leniency, json) };
     let mut reader = serde_json::Deserializer::from_str(text);
     let fast = InputSeed::required().deserialize(&mut reader).and_then(|read| reader.end().map(|()| read));
     match fast {
-        Ok(Some(read)) => plausible(today, read).map(|read| (read, 0)),
-        Ok(None) | Err(_) => explain(today, leniency, json),
+        Ok(Some(read)) => plausible(arrival, read).map(|read| (read, 0)),
+        Ok(None) | Err(_) => explain(arrival, leniency, json),
     }
 }
 
 /// Returns the value read, unless part of it is not plausible.
-fn plausible<T: FromInput>(today: NaiveDate, read: T) -> Result<T, UnreadableBody> {
-    let mut faults = BodyFaults::on(today);
+fn plausible<T: FromInput>(arrival: Arrival, read: T) -> Result<T, UnreadableBody> {
+    let mut faults = BodyFaults::of(arrival);
     read.find_implausible(&Path::Root, &mut faults);
     if faults.errors.is_empty() { Ok(read) } else { Err(UnreadableBody::Faults(faults.errors)) }
 }
 
 /// Mends a body that the fast path refused, or reports its every fault.
 fn explain<T: FromInput>(
-    today: NaiveDate,
+    arrival: Arrival,
     leniency: Leniency,
     json: &[u8],
 ) -> Result<(T, usize), UnreadableBody> {
@@ -267,7 +275,7 @@ fn explain<T: FromInput>(
         return Err(not_json(format!("the body must be a JSON object, got {}", kind_of(&document))));
     }
     let changed = mend(&mut document);
-    let mut faults = BodyFaults::on(today);
+    let mut faults = BodyFaults::of(arrival);
     faults.twice = document::given_twice(json);
     T::find_faults(&document, &Path::Root, &mut faults);
     if !faults.errors.is_empty() {
@@ -283,7 +291,7 @@ fn explain<T: FromInput>(
 
 /// The attributes of a `T` that a body gives more than once, for a reader of parsed documents, which keep one of them.
 pub fn given_twice<T: FromInput>(body: &[u8]) -> Vec<ApiError> {
-    let mut faults = BodyFaults::on(NaiveDate::MAX);
+    let mut faults = BodyFaults::of(Arrival::ANY);
     faults.twice = document::given_twice(body);
     if let (false, Ok(document)) = (faults.twice.is_empty(), document::parse(body)) {
         T::find_faults(&document, &Path::Root, &mut faults);

@@ -1,9 +1,9 @@
 //! Leads: a person, and the products they look for.
 
-use chrono::NaiveDate;
 use uuid::Uuid;
 
 use super::enums::ProductType;
+use super::fault::Arrival;
 use super::free_form::ClientTags;
 use super::input::{self, UnreadableBody};
 use super::leniency::Leniency;
@@ -79,21 +79,16 @@ impl Lead {
         input::read(body)
     }
 
-    /// Reads a request body that arrived on `today`, which bounds dates of birth.
-    pub fn read_on(today: NaiveDate, body: &[u8]) -> Result<Self, UnreadableBody> {
-        input::read_on(today, body)
-    }
-
-    /// Reads a request body that arrived on `today`; returns also how many of its values were changed.
+    /// Reads a request body by its arrival; returns also how many of its values were changed.
     ///
     /// # Errors
     /// Every fault of the body.
     pub fn read_leniently(
-        today: NaiveDate,
+        arrival: Arrival,
         leniency: Leniency,
         body: &[u8],
     ) -> Result<(Self, usize), UnreadableBody> {
-        input::read_leniently(today, leniency, body)
+        input::read_leniently(arrival, leniency, body)
     }
 
     /// Whether it asks for a product type; a lead that names none asks for all of the specification.

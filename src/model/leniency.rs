@@ -94,14 +94,14 @@ fn letters(text: &str) -> impl Iterator<Item = char> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{EmploymentStatus, Lead, State, UnreadableBody};
+    use crate::{Arrival, EmploymentStatus, Lead, State, UnreadableBody};
     use chrono::NaiveDate;
     use serde_json::{Value, json};
 
     const TODAY: NaiveDate = NaiveDate::from_ymd_opt(2026, 11, 28).unwrap();
 
     fn read(body: &Value, leniency: Leniency) -> Result<(Lead, usize), UnreadableBody> {
-        Lead::read_leniently(TODAY, leniency, body.to_string().as_bytes())
+        Lead::read_leniently(Arrival { today: TODAY, test: false }, leniency, body.to_string().as_bytes())
     }
 
     fn attributes(read: Result<(Lead, usize), UnreadableBody>) -> Vec<String> {

@@ -105,7 +105,7 @@ pub use credit_card_offer::{CardBenefit, CreditCardOffer, CreditCardOfferDetails
 pub use document::parse as parse_document;
 pub use enumeration::Enumeration;
 pub use enums::*;
-pub use fault::{AttributeFault, FaultKind, one_of};
+pub use fault::{Arrival, AttributeFault, FaultKind, one_of};
 pub use fixed_point::{Money, Percent};
 pub use free_form::{ClientTags, JsonObject};
 pub use input::{UnreadableBody, given_twice};

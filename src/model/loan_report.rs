@@ -1,10 +1,10 @@
 //! Loan reports: how likely partners are to lend to a person with these data. An experiment of newer
 //! editions.
 
-use chrono::NaiveDate;
 use uuid::Uuid;
 
 use super::enums::{LoanPurpose, ProductSubType, ProvidedCreditRating, State};
+use super::fault::Arrival;
 use super::fixed_point::Percent;
 use super::input::{self, UnreadableBody};
 use super::leniency::Leniency;
@@ -62,7 +62,7 @@ impl LoanReportCreateData {
     /// # Errors
     /// Every fault.
     pub fn read(body: &[u8], leniency: Leniency) -> Result<(Self, usize), UnreadableBody> {
-        let (fields, changed): (LoanReportFields, _) = input::read_leniently(NaiveDate::MAX, leniency, body)?;
+        let (fields, changed): (LoanReportFields, _) = input::read_leniently(Arrival::ANY, leniency, body)?;
         let (income, rating) = (fields.annual_income, fields.credit_rating);
         let (Some(annual_income), Some(credit_rating)) = (income, rating) else {
             let given = [("annualIncome", income.is_some()), ("creditRating", rating.is_some())];

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use super::fault::{AttributeFault, FaultKind};
 use super::input_kinds::has_shape;
 use super::leniency;
 use super::plain_text::as_typed;
@@ -10,7 +11,8 @@ use super::schema::Accepted;
 /// Defines a text type of values accepted by `$parse`, in their normal form. All of these types identify a
 /// person, so `Debug` shows no value and there is no `Display`.
 macro_rules! text_format {
-    ($(#[doc = $about:literal])* $name:ident, $wanted:literal, $accepted:expr, $parse:expr $(, mend: $propose:expr)?) => {
+    ($(#[doc = $about:literal])* $name:ident, $wanted:literal, $accepted:expr, $parse:expr $(, mend: $propose:expr)?
+        $(, implausible: ($value:ident, $faults:ident) => $fault:expr)?) => {
         $(#[doc = $about])*
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
         #[serde(transparent)]
@@ -56,6 +58,7 @@ macro_rules! text_format {
             read: found => $crate::input::text(found, $crate::fault::FaultKind::Format, Self::parse),
             show: text => Some($crate::AttributeValue::Text(&text.0)),
             $(mend: $propose,)?
+            $(implausible: ($value, $faults) => $fault,)?
         }
     };
 }
@@ -114,16 +117,22 @@ fn zip_or_zip_4(text: &str) -> Option<String> {
 }
 
 text_format! {
-    /// A social security number that can have been issued, stored as `AAA-GG-SSSS`.
+    /// A social security number that can have been issued, stored as `AAA-GG-SSSS`. A test lead may send
+    /// 123-45-6789, which has not been.
     Ssn, "a social security number `AAA-GG-SSSS` that can have been issued",
-    Accepted::Pattern(r"^(?!000|666|9|([0-9])\1{2}-?\1{2}-?\1{4}|123-?45-?6789|219-?09-?9999|078-?05-?1120)[0-9]{3}(-(?!00)[0-9]{2}-|(?!00)[0-9]{2})(?!0000)[0-9]{4}$"),
-    issued, mend: leniency::digits::<9>
+    Accepted::Pattern(r"^(?!000|666|9|([0-9])\1{2}-?\1{2}-?\1{4}|219-?09-?9999|078-?05-?1120)[0-9]{3}(-(?!00)[0-9]{2}-|(?!00)[0-9]{2})(?!0000)[0-9]{4}$"),
+    issued_or_sample, mend: leniency::digits::<9>,
+    implausible: (ssn, faults) => (ssn.0 == SAMPLE_SSN && !faults.arrival.test)
+        .then(|| AttributeFault::wanted(FaultKind::Format, &<Self as crate::input::FromInput>::wanted()))
 }
 
-/// Numbers from advertisements and sample cards, which people copy into forms.
-const PUBLISHED_FAKES: [&str; 3] = ["123456789", "219099999", "078051120"];
+/// The number of no person that a test lead may have.
+const SAMPLE_SSN: &str = "123-45-6789";
 
-fn issued(text: &str) -> Option<String> {
+/// Numbers from advertisements and sample cards, which people copy into forms.
+const PUBLISHED_FAKES: [&str; 2] = ["219099999", "078051120"];
+
+fn issued_or_sample(text: &str) -> Option<String> {
     if !has_shape(text, "000-00-0000") && !has_shape(text, "000000000") {
         return None;
     }
@@ -206,6 +215,7 @@ fn is_word(text: &str, length: std::ops::RangeInclusive<usize>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Arrival, Lead, Leniency, UnreadableBody};
 
     #[test]
     fn separators_and_country_code_of_phones_go() {
@@ -283,7 +293,6 @@ mod tests {
             "536-22-0000",
             "111-11-1111",
             "777777777",
-            "123-45-6789",
             "219099999",
             "078-05-1120",
             "536-228714",
@@ -293,6 +302,22 @@ mod tests {
         ];
         for text in refused {
             assert_eq!(Ssn::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_test_lead_may_have_the_sample_ssn() {
+        let read = |test, ssn: &str| {
+            let body = format!(r#"{{"personalInformation":{{"ssn":"{ssn}"}}}}"#);
+            let arrival = Arrival { test, ..Arrival::ANY };
+            Lead::read_leniently(arrival, Leniency::Lenient, body.as_bytes()).map(|(_, changed)| changed)
+        };
+        // Each spelling: read at once, and mended first.
+        for (ssn, changed) in [("123-45-6789", 0), ("123456789", 0), (" 123-45-6789", 1)] {
+            assert_eq!(read(true, ssn), Ok(changed), "{ssn}");
+            let Err(UnreadableBody::Faults(faults)) = read(false, ssn) else { panic!("{ssn} is a fake") };
+            assert_eq!(faults[0].attribute.as_deref(), Some("personalInformation.ssn"));
+            assert!(faults[0].message.as_ref().unwrap().ends_with("that can have been issued"));
         }
     }
 

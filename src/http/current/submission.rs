@@ -14,7 +14,7 @@ use offerd_base::load_shedder::Permit;
 use offerd_base::telemetry::traces::TraceContext;
 use offerd_engine::matching::idempotency::{Answered, IdempotencyKey};
 use offerd_engine::matching::{LeadRefusal, Merge, Submission, trigger};
-use offerd_model::{KnownKeys, Lead, UnreadableBody};
+use offerd_model::{Arrival, KnownKeys, Lead, UnreadableBody};
 
 pub(super) const RETRY_AFTER_OVERLOAD_S: u32 = 1;
 
@@ -83,12 +83,17 @@ pub(super) async fn read_lead_or_nothing(context: &mut Context<ApiState>) -> Res
     if body.is_empty() { Ok(Lead::default()) } else { lead_of(context, &body) }
 }
 
+/// The arrival of a lead, which is a test if its caller's token is.
+pub fn arrival(context: &Context<ApiState>) -> Result<Arrival, Failure> {
+    Ok(Arrival { today: Utc::now().date_naive(), test: context.caller()?.test })
+}
+
 fn lead_of(context: &Context<ApiState>, body: &[u8]) -> Result<Lead, Failure> {
-    let is_test = context.caller()?.test;
+    let arrival = arrival(context)?;
     bodies::read(&context.request, &KNOWN, body, |body| {
         let leniency = context.request.leniency;
-        let (lead, changed) = Lead::read_leniently(Utc::now().date_naive(), leniency, body)?;
-        let faults = if is_test { trigger_faults(context, &lead) } else { Vec::new() };
+        let (lead, changed) = Lead::read_leniently(arrival, leniency, body)?;
+        let faults = if arrival.test { trigger_faults(context, &lead) } else { Vec::new() };
         if faults.is_empty() { Ok((lead, changed)) } else { Err(UnreadableBody::Faults(faults)) }
     })
 }

@@ -22,7 +22,8 @@ pub async fn show(context: Context<ApiState>) -> Answer {
 
 async fn understood(mut context: Context<ApiState>) -> Result<Context<ApiState>, Failure> {
     let body = current::bodies::body(&mut context).await?;
-    let (translated, changed) = submission::translate(&body, context.request.leniency)?;
+    let (translated, changed) =
+        submission::translate(&body, current::submission::arrival(&context)?, context.request.leniency)?;
     context.request.note_changed(changed);
     context.request.put_back(translated);
     Ok(context)

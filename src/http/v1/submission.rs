@@ -4,7 +4,9 @@ use serde_json::Value;
 
 use super::{Object, object, values};
 use crate::prelude::*;
-use offerd_model::{Lead, Leniency, LoanPurpose, ProductType, UnreadableBody, given_twice, parse_document};
+use offerd_model::{
+    Arrival, Lead, Leniency, LoanPurpose, ProductType, UnreadableBody, given_twice, parse_document,
+};
 
 pub(super) const CARD: &str = "creditCardInformation";
 const PRODUCT_TYPES: &str = "productTypes";
@@ -13,7 +15,7 @@ pub(super) const CARD_PURPOSES: &str = "cardPurposes";
 
 /// Translates a lead into the current edition, with the number of values that were read as meant; or answers
 /// 400 with every fault of both editions.
-pub fn translate(body: &[u8], leniency: Leniency) -> Result<(Bytes, usize), Failure> {
+pub fn translate(body: &[u8], arrival: Arrival, leniency: Leniency) -> Result<(Bytes, usize), Failure> {
     // The current edition refuses a body that is not an object or cannot be parsed.
     let Some(Value::Object(mut lead)) = document(body) else { return Ok((Bytes::copy_from_slice(body), 0)) };
 
@@ -25,7 +27,7 @@ pub fn translate(body: &[u8], leniency: Leniency) -> Result<(Bytes, usize), Fail
     if faults.is_empty() {
         return Ok((translated.into(), changed));
     }
-    let read = Lead::read_leniently(Utc::now().date_naive(), leniency, &translated);
+    let read = Lead::read_leniently(arrival, leniency, &translated);
     if let Err(UnreadableBody::Faults(others)) = read {
         faults.extend(others);
         faults.truncate(values::MAX_FAULTS);
@@ -91,7 +93,10 @@ mod tests {
     use serde_json::json;
 
     fn translated(lead: &Value) -> Value {
-        serde_json::from_slice(&translate(lead.to_string().as_bytes(), Leniency::Usual).unwrap().0).unwrap()
+        serde_json::from_slice(
+            &translate(lead.to_string().as_bytes(), Arrival::ANY, Leniency::Usual).unwrap().0,
+        )
+        .unwrap()
     }
 
     #[test]
@@ -136,7 +141,7 @@ mod tests {
             "personalInformation": {"dateOfBirth": "1.2.1980"},
             "creditCardInformation": {"cardBenefits": "improve_credit"},
         });
-        let failure = translate(lead.to_string().as_bytes(), Leniency::Usual).unwrap_err();
+        let failure = translate(lead.to_string().as_bytes(), Arrival::ANY, Leniency::Usual).unwrap_err();
         let attributes: Vec<_> =
             failure.errors.iter().filter_map(|error| error.attribute.as_deref()).collect();
         let expected =
@@ -148,16 +153,18 @@ mod tests {
     fn what_stands_under_unknown_keys_does_not_matter() {
         let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
         let lead = format!(r#"{{"unknown":{deep},"huge":1e400,"productTypes":["loan"]}}"#);
-        let translated = translate(lead.as_bytes(), Leniency::Usual).unwrap().0;
+        let translated = translate(lead.as_bytes(), Arrival::ANY, Leniency::Usual).unwrap().0;
         assert!(Lead::read(&translated).is_ok_and(|lead| lead.product_types.is_some()));
         let huge =
-            translate(br#"{"mortgageInformation":{"monthlyHoaFee":1e400}}"#, Leniency::Usual).unwrap().0;
+            translate(br#"{"mortgageInformation":{"monthlyHoaFee":1e400}}"#, Arrival::ANY, Leniency::Usual)
+                .unwrap()
+                .0;
         assert!(
             matches!(Lead::read(&huge), Err(UnreadableBody::Faults(_))),
             "however it is spelt, it is too much"
         );
         for refused in ["{", r#"{"monthlyHoaFee":1e400"#] {
-            let as_it_was = translate(refused.as_bytes(), Leniency::Usual).unwrap().0;
+            let as_it_was = translate(refused.as_bytes(), Arrival::ANY, Leniency::Usual).unwrap().0;
             assert_eq!(as_it_was, refused.as_bytes(), "the current edition says what is wrong");
             assert!(matches!(Lead::read(&as_it_was), Err(UnreadableBody::NotJson(_))), "{refused}");
         }

@@ -1,11 +1,10 @@
 use std::collections::BTreeSet;
 
-use chrono::NaiveDate;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{FULL_SAMPLE, Lead, SAMPLE};
-use crate::fault::{BodyFaults, Path};
+use crate::fault::{Arrival, BodyFaults, Path};
 use crate::input::{FromInput, UnreadableBody};
 use crate::{Attribute, AttributeKind, AttributeValue, CardPurpose, ProductType, State};
 
@@ -27,7 +26,7 @@ fn faults(body: &str) -> Vec<(String, String)> {
 }
 
 fn collected(body: &Value) -> Vec<String> {
-    let mut faults = BodyFaults::on(NaiveDate::MAX);
+    let mut faults = BodyFaults::of(Arrival::ANY);
     Lead::find_faults(body, &Path::Root, &mut faults);
     faults.errors.into_iter().filter_map(|fault| fault.attribute).collect()
 }

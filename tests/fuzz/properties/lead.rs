@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use chrono::DateTime;
 use offerd::http::v1::submission::translate;
-use offerd::model::{ApiError, Attribute, CreditBands, Lead, Leniency, UnreadableBody};
+use offerd::model::{ApiError, Arrival, Attribute, CreditBands, Lead, Leniency, UnreadableBody};
 use offerd::partners::Facts;
 use offerd::partners::facts::Subject;
 use serde_json::{Map, Value, json};
@@ -23,7 +23,7 @@ pub fn holds(body: &[u8]) {
         Ok(lead) => reads_back(&lead),
         Err(refusal) => tells_nothing(body, &refusal),
     }
-    match translate(body, Leniency::Usual) {
+    match translate(body, Arrival::ANY, Leniency::Usual) {
         Ok((translated, _)) if Lead::read(body).is_ok() => {
             assert!(
                 Lead::read(&translated).is_ok(),

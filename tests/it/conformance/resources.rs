@@ -111,7 +111,6 @@ async fn phones_zipcodes_and_ssns_have_their_formats() {
         ("ssn", "535-00-2043"),
         ("ssn", "535-77-0000"),
         ("ssn", "111-11-1111"),
-        ("ssn", "123-45-6789"),
         ("ssn", "219-09-9999"),
         ("ssn", "078-05-1120"),
     ] {
@@ -119,6 +118,24 @@ async fn phones_zipcodes_and_ssns_have_their_formats() {
         let attributes = vec![format!("personalInformation.{name}")];
         assert_eq!((answer.status, answer.attributes()), (422, attributes), "{value}");
     }
+}
+
+#[tokio::test]
+async fn only_test_leads_may_have_the_sample_ssn() {
+    let daemon = daemon().await;
+    let live = daemon.command(&["token", "create", "--company", "Live", "--kind", "publishable"]);
+    let live = String::from_utf8(live.stdout).unwrap();
+    let lead = r#"{"personalInformation":{"ssn":"123-45-6789","zipcode":"9"}}"#;
+    let refused = |answer: Answer| (answer.status, answer.attributes().join(" "));
+    let zipcode = "personalInformation.zipcode".to_owned();
+    assert_eq!(refused(daemon.submit(lead).await), (422, zipcode.clone()));
+    let url = format!("{}/leads/rateTables", daemon.api);
+    let both = format!("{zipcode} personalInformation.ssn");
+    assert_eq!(refused(daemon.request(Method::POST, &url, live.trim(), lead).await), (422, both));
+
+    let table = daemon.submit(r#"{"personalInformation":{"ssn":"123456789"}}"#).await.json();
+    let lead = daemon.get(&lead_path(&table)).await.json();
+    assert_eq!(lead["personalInformation"]["ssn"], "123-45-6789");
 }
 
 #[tokio::test]

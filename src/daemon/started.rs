@@ -20,6 +20,7 @@ use offerd_base::run_file::{OwnRunFile, RunFile};
 use offerd_base::telemetry::logging::AUDIT;
 use offerd_base::telemetry::recorder::MetricsRecorder;
 use offerd_base::telemetry::traces::{SpanExportTask, Traces};
+use offerd_engine::conversions::sandbox_reports;
 use offerd_engine::matching::callbacks::Callbacks;
 use offerd_engine::matching::complete_tables::CompleteTables;
 use offerd_engine::matching::limiter::SeatStatus;
@@ -305,6 +306,7 @@ fn spawn_background(
     let mut background_tasks = vec![
         tokio::spawn(async move { failures_of.statistics.failures.run().await }),
         tokio::spawn(shown_posts::run(engine())),
+        tokio::spawn(sandbox_reports::run(engine())),
         tokio::spawn(cap_sharing::run(engine())),
         tokio::spawn(cap_sharing::follow_budgets(engine())),
         tokio::spawn(following::unlock_suppressions(engine())),

@@ -133,7 +133,7 @@ async fn prompt(daemon: &Daemon, path: &str) -> Answer {
 
 #[tokio::test]
 async fn the_newer_form_is_followed_by_token_with_its_header_and_without() {
-    let daemon = daemon().await;
+    let daemon = daemon().await.with_live_company();
     assert_eq!(daemon.submit(r#"{"clientTags":{"channel":["a","b"]}}"#).await.status, 200);
     for feed in FEEDS {
         let answer = prompt(&daemon, &format!("{feed}?sinceTimestamp=2020-08-01T00:00:00")).await;
@@ -148,6 +148,20 @@ async fn the_newer_form_is_followed_by_token_with_its_header_and_without() {
             assert_eq!(followed.status, 200, "{next}");
             assert!(followed.json()["nextUrl"].as_str().unwrap().starts_with(&prefix));
         }
+    }
+}
+
+#[tokio::test]
+async fn a_test_token_reads_each_record_once_as_it_arrives() {
+    let daemon = daemon().await;
+    let mut path = "leadEvents?sinceTimestamp=2020-08-01T00:00:00Z&eventType=leadCreated".to_owned();
+    for _ in 0..3 {
+        let lead = daemon.submit("{}").await.json()["leadUuid"].clone();
+        let page = prompt(&daemon, &path).await.json();
+        let told: Vec<&Value> = page["data"].as_array().unwrap().iter().map(|one| &one["leadUuid"]).collect();
+        assert_eq!(told, [&lead]);
+        let next = page["nextUrl"].as_str().unwrap();
+        path = next.rsplit('/').next().unwrap().to_owned();
     }
 }
 

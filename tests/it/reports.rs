@@ -26,7 +26,7 @@ fn lead(campaign: &str, state: &str) -> String {
 }
 
 /// Runs commands: beside a running daemon, or over a stopped one's store.
-type Run<'a> = &'a dyn Fn(&[&str]) -> Output;
+pub type Run<'a> = &'a dyn Fn(&[&str]) -> Output;
 
 fn told(run: Run<'_>, words: &[&str]) -> String {
     let told = run(&[&["report"], words].concat());
@@ -34,7 +34,7 @@ fn told(run: Run<'_>, words: &[&str]) -> String {
     String::from_utf8(told.stdout).unwrap()
 }
 
-fn report(run: Run<'_>, words: &[&str]) -> Value {
+pub fn report(run: Run<'_>, words: &[&str]) -> Value {
     serde_json::from_str(&told(run, &[words, &["--test", "--format", "json"]].concat())).unwrap()
 }
 
@@ -76,7 +76,7 @@ async fn what_was_counted_of_a_lead_stays_when_it_is_erased_and_the_daemon_kille
 }
 
 /// Waits until the whole has these figures.
-async fn until_counted(daemon: &Daemon, figures: &Value) {
+pub async fn until_counted(daemon: &Daemon, figures: &Value) {
     let looking = async {
         loop {
             let report = report(&|words| daemon.command(words), &[]);

@@ -1,10 +1,11 @@
-//! Trigger values of test leads, for each way in which a partner can answer.
+//! Trigger values of test leads, for each way in which a partner can answer, and for its reports.
 
 use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::kit::Daemon;
 use crate::kit::partners::partner;
+use crate::kit::{Daemon, PATIENCE};
+use crate::reports::{report, until_counted};
 
 async fn daemon() -> Daemon {
     let lender = |key: &str| partner(key).loan("").replaced("timeout = \"10s\"", "timeout = \"1s\"");
@@ -67,4 +68,88 @@ async fn a_live_lead_triggers_nothing() {
     let url = format!("{}/blocking/leads/rateTables", daemon.integrations);
     let table = daemon.request(Method::POST, &url, token.trim(), &lead(&["declined"])).await.json();
     assert_eq!(table["loanOffers"].as_array().unwrap().len(), 2);
+}
+
+/// A page of a feed in the newer form, by a token.
+async fn page(daemon: &Daemon, feed: &str, token: &str) -> Vec<Value> {
+    let url = format!("{}/supplyAnalytics/{feed}?sinceTimestamp=2020-08-01T00:00:00Z", daemon.api);
+    let headers = [("api-version", "2025-04-01")];
+    let answer = daemon.request_with(Method::GET, &url, token, &headers, "").await;
+    answer.json()["data"].as_array().unwrap().clone()
+}
+
+/// The payouts in the feed of test records, once there are so many.
+async fn payouts(daemon: &Daemon, count: usize) -> Vec<Value> {
+    let reading = async {
+        loop {
+            let payouts = page(daemon, "leadPayouts", &daemon.confidential).await;
+            if payouts.len() >= count {
+                return payouts;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, reading).await.expect("they arrive")
+}
+
+/// The types of the reported events in the feed of test records, and whether each is a reversal.
+async fn reported(daemon: &Daemon) -> Vec<(String, bool)> {
+    let events = page(daemon, "leadEvents", &daemon.confidential).await.into_iter();
+    let events = events
+        .map(|event| (event["eventType"].as_str().unwrap().to_owned(), event["eventDeletedAt"].is_string()));
+    let made = ["leadCreated", "appSubmitted", "apiApproved", "apiRejected"];
+    events.filter(|(event_type, _)| !made.contains(&event_type.as_str())).collect()
+}
+
+#[tokio::test]
+async fn a_funded_test_lead_is_in_the_feeds_of_test_tokens_at_once() {
+    let daemon = daemon().await;
+    let table = daemon.submit_blocking(lead(&["applied", "funded"])).await.json();
+    let first = &table["loanOffers"][0];
+    let payout = &payouts(&daemon, 1).await[0];
+    assert_eq!(payout["leadUuid"], table["leadUuid"]);
+    assert_eq!((&payout["payoutInCents"], &payout["eventType"]), (&json!(10_000), &json!("funded")));
+    assert_eq!((&payout["offerUuid"], &payout["partner"]), (&first["uuid"], &first["originator"]["key"]));
+    assert!(payout["transactionId"].as_str().unwrap().starts_with("sandbox-"), "{payout}");
+    assert_eq!(reported(&daemon).await, [("applied".to_owned(), false), ("funded".to_owned(), false)]);
+
+    let lead = daemon.get(&format!("/leads/{}", table["leadUuid"].as_str().unwrap())).await.json();
+    assert_eq!(lead["status"], "funded");
+}
+
+#[tokio::test]
+async fn what_is_reversed_comes_again() {
+    let daemon = daemon().await;
+    let table = daemon.submit_blocking(lead(&["slow", "beta=reversed"])).await.json();
+    let [earned, again] = &payouts(&daemon, 2).await[..] else { panic!("two of one payout") };
+    assert_eq!((&earned["uuid"], &earned["partner"]), (&again["uuid"], &json!("beta")));
+    assert!(earned["deletedAt"].is_null() && again["deletedAt"].is_string(), "{again}");
+    assert_eq!(reported(&daemon).await, [("funded".to_owned(), false), ("funded".to_owned(), true)]);
+    assert_eq!(table["loanOffers"].as_array().unwrap().len(), 2, "reports change no answer");
+}
+
+#[tokio::test]
+async fn a_test_lead_is_paid_at_the_step_of_its_offer_but_nobody_earns_it() {
+    let by_click = partner("alpha").loan("").replaced(r#"on = "funded""#, r#"on = "click""#);
+    let daemon = Daemon::with_partners(vec![by_click]).start().await;
+    daemon.submit_blocking(lead(&["paid"])).await;
+    let payout = &payouts(&daemon, 1).await[0];
+    assert_eq!((&payout["payoutInCents"], &payout["eventType"]), (&json!(10_000), &json!("conversion")));
+
+    let live = daemon.command(&["token", "create", "--company", "Sandbox", "--kind", "confidential"]);
+    let live = String::from_utf8(live.stdout).unwrap();
+    assert_eq!(page(&daemon, "leadPayouts", live.trim()).await, Vec::<Value>::new());
+    daemon.submit_blocking(lead(&["approved"])).await;
+    until_counted(&daemon, &json!({"leads": 2})).await;
+    let counted = report(&|words| daemon.command(words), &[]);
+    assert_eq!(counted["total"]["payouts"].as_f64().unwrap_or_default(), 0.0, "{counted}");
+}
+
+#[tokio::test]
+async fn a_table_without_offers_has_nothing_to_report() {
+    let daemon = daemon().await;
+    daemon.submit_blocking(lead(&["declined", "funded"])).await;
+    daemon.submit_blocking(lead(&["paid"])).await;
+    // Reports are made in the order of the tables.
+    assert_eq!(payouts(&daemon, 1).await.len(), 1);
+    assert_eq!(reported(&daemon).await, [("funded".to_owned(), false)]);
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::partner_events::ReportRefused;
+use crate::matching::trigger::RequestedReport;
 use crate::rate_table::summary::{CountedTable, ShownOffer};
 use crate::records::public_ids::place;
 use crate::records::{Found, Records, reading};
@@ -23,6 +24,8 @@ pub struct Attribution {
     pub summary: LeadSummary,
     /// Whether it is erased.
     pub is_erased: bool,
+    /// Whether reports book payouts: not for a test lead, unless it requests reports itself.
+    pub earns: bool,
     /// The partner's seat.
     pub seat: Arc<RecordedSeat>,
     /// The offer that the report names, or the only one of the partner that the lead clicked.
@@ -95,11 +98,12 @@ fn by_offer(records: &Records, partner: &str, name: &str, offer: Uuid, lead: Opt
     }
     let is_sold = reading::is_sold(&records.store, table.asked(), seat)?;
     let payout = shown.payout.filter(|_| !is_sold);
-    let (summary, is_erased) = lead_of(records, head.lead)?.ok_or_else(unknown)?;
+    let (summary, is_erased, earns) = lead_of(records, head.lead)?.ok_or_else(unknown)?;
     Ok(Attribution {
         lead: head.lead,
         summary,
         is_erased,
+        earns,
         seat: Arc::clone(seat),
         offer: Some(offer),
         product_type: Some(seat.product_type),
@@ -111,12 +115,16 @@ fn by_offer(records: &Records, partner: &str, name: &str, offer: Uuid, lead: Opt
     })
 }
 
-/// A lead, and whether it is erased.
-fn lead_of(records: &Records, lead: Uuid) -> Found<Option<(LeadSummary, bool)>> {
+/// A lead, whether it is erased, and whether it earns.
+fn lead_of(records: &Records, lead: Uuid) -> Found<Option<(LeadSummary, bool, bool)>> {
     if let Some(record) = reading::lead(&records.store, lead)? {
-        return Ok(Some((LeadSummary::of(&record, &[]), false)));
+        let earns = !record.test || !RequestedReport::all_of(&record.lead).is_empty();
+        return Ok(Some((LeadSummary::of(&record, &[]), false, earns)));
     }
-    Ok(reading::erased_lead(&records.store, lead)?.map(|summary| (summary, true)))
+    Ok(reading::erased_lead(&records.store, lead)?.map(|summary| {
+        let earns = !summary.test;
+        (summary, true, earns)
+    }))
 }
 
 /// The refusal of a reference. Whether the uuid names something of others stays unsaid.
@@ -131,7 +139,7 @@ fn by_lead(records: &Records, partner: &str, lead: Uuid, product: Option<Product
     let unknown = || not_asked("leadUuid", "Lead", lead, &unasked);
     let is_product = |seat: &RecordedSeat| product.is_none_or(|wanted| wanted == seat.product_type);
     let asked_about = |seat: &RecordedSeat| seat.key == partner && is_product(seat);
-    let (summary, is_erased) = lead_of(records, lead)?.ok_or_else(unknown)?;
+    let (summary, is_erased, earns) = lead_of(records, lead)?.ok_or_else(unknown)?;
 
     let asked = AskedSeats::read(records, (lead, summary.first_table), asked_about)?;
     let AskedSeats { seats, offers, is_sold, loan_amount } = asked;
@@ -142,6 +150,7 @@ fn by_lead(records: &Records, partner: &str, lead: Uuid, product: Option<Product
             lead,
             summary,
             is_erased,
+            earns,
             seat: Arc::clone(&offer.seat),
             offer: Some(offer.uuid),
             product_type: Some(offer.seat.product_type),
@@ -166,6 +175,7 @@ fn by_lead(records: &Records, partner: &str, lead: Uuid, product: Option<Product
         lead,
         summary,
         is_erased,
+        earns,
         offer: None,
         product_type: one_product.then_some(seat.product_type),
         product_sub_type: None,

@@ -146,8 +146,8 @@ async fn revoke(engine: &MatchingEngine, key: &[u8]) -> ReportResult {
     let revoked = earlier.clone().revoked(engine.now().into());
     let posting = Posting::read(&engine.records.store, earlier.receipt.uuid);
     let product_type = earlier.receipt.product_type.or(posting.as_ref().map(|posting| posting.product_type));
-    let institution = earlier.institution(engine);
-    let commit = writing::revoked_report(&place, &earlier, &revoked, (product_type, institution));
+    let (institution, test) = earlier.place(engine);
+    let commit = writing::revoked_report(&place, &earlier, &revoked, (product_type, institution, test));
     let funding = Funding::of(engine, earlier.receipt.event_type, earlier.receipt.offer_uuid)?;
     let commit = funding.iter().fold(commit, |commit, funding| funding.counted(commit, -1));
     match engine.commit(Posting::remove(commit, earlier.receipt.uuid)).await {
@@ -274,15 +274,18 @@ impl ReportRecord {
         }
     }
 
-    /// The institution of the booking. A report without an event that names it is still about the same seat.
-    fn institution(&self, engine: &MatchingEngine) -> Option<(Uuid, String)> {
-        let of_event = self.happening.as_ref().and_then(|event| event.institution.clone());
-        let of_seat = || attribute(&engine.records, &self.partner, &self.event.reference).ok();
-        of_event.or_else(|| of_seat().map(|about| institution(&about.seat)))
+    /// The institution of the booking, and whether its lead is a test. A report without an event that names
+    /// them is still about the same seat.
+    fn place(&self, engine: &MatchingEngine) -> (Option<(Uuid, String)>, bool) {
+        if let Some(Happening { institution: Some(institution), test, .. }) = &self.happening {
+            return (Some(institution.clone()), *test);
+        }
+        let about = attribute(&engine.records, &self.partner, &self.event.reference).ok();
+        (about.as_ref().map(|it| institution(&it.seat)), about.is_some_and(|it| it.summary.test))
     }
 
     fn posting(&self, about: &Attribution) -> Option<Posting> {
-        let cents = self.receipt.payout_in_cents?.0;
+        let cents = self.receipt.payout_in_cents.filter(|_| !about.summary.test)?.0;
         let product_type = self.receipt.product_type.unwrap_or(about.seat.product_type);
         let at = self.receipt.created_at.millis();
         Some(Posting { partner: self.partner.clone(), product_type, at, cents })
@@ -304,7 +307,7 @@ impl ReportRecord {
 
 /// The company's earnings in cents: as reported, or else by the partner file's payout for the step.
 fn payout_cents(event: &PartnerEvent, about: &Attribution, amount: Option<f64>) -> f64 {
-    if about.summary.test {
+    if !about.earns {
         return 0.0;
     }
     let step = PayoutStep::reported(event.event_type);

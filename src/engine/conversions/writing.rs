@@ -18,6 +18,7 @@ pub fn report(place: &ReportPlace, report: &ReportRecord, about: &Attribution) -
         event_type: receipt.event_type.event_type(),
         offer: receipt.offer_uuid,
         transaction_id: Some(receipt.transaction_id.clone()),
+        test: about.summary.test,
         ..payout(receipt.uuid, (receipt.lead_uuid, &about.seat), receipt.created_at, cents.0)
     });
     let guarded = Commit::new().absent(place.tree(), place.key());
@@ -50,7 +51,7 @@ pub fn revoked_report(
     place: &ReportPlace,
     earlier: &ReportRecord,
     revoked: &ReportRecord,
-    (product_type, institution): (Option<ProductType>, Option<(Uuid, String)>),
+    (product_type, institution, test): (Option<ProductType>, Option<(Uuid, String)>, bool),
 ) -> Commit {
     let receipt = &revoked.receipt;
     let taken_back_at = receipt.revoked_at.map(Timestamp::millis);
@@ -69,6 +70,7 @@ pub fn revoked_report(
         event_type: receipt.event_type.event_type(),
         offer: receipt.offer_uuid,
         transaction_id: Some(receipt.transaction_id.clone()),
+        test,
     });
     let guarded = Commit::new().unchanged(place.tree(), place.key(), codec::encode_json(earlier));
     with_report(guarded, place, revoked, (happening, taken_back))

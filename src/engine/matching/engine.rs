@@ -19,6 +19,7 @@ use super::shown_posts::ShownTables;
 use super::suppressions::{Digests, SuppressionReason, Suppressions};
 use super::table_actors::TableActors;
 use super::transcripts::Transcripts;
+use super::work_queue::WorkQueue;
 use crate::ranking::Rankings;
 use crate::rate_table::reason::Denied;
 use crate::rate_table::seating::Verdict;
@@ -62,6 +63,8 @@ pub struct MatchingEngine {
     pub rankings: Option<Rankings>,
     /// Shown tables whose leads may have to be posted.
     pub shown: ShownTables,
+    /// Complete tables of test leads that request reports.
+    pub to_report: WorkQueue<Uuid>,
 }
 
 impl MatchingEngine {
@@ -77,7 +80,7 @@ impl MatchingEngine {
         let book = &configuration.book;
         let statistics = AskStatistics::recalled(&records, book, limiter::now(&clock));
         statistics.begin(book);
-        let (traces, actors, shown) = Default::default();
+        let (traces, actors, shown, to_report) = Default::default();
         Self {
             limiter: Limiter::of(&records, book, clock.clone()),
             clock,
@@ -93,6 +96,7 @@ impl MatchingEngine {
             transcripts: Transcripts::of(records.store.clone()),
             rankings: None,
             shown,
+            to_report,
             records,
         }
     }

@@ -72,6 +72,7 @@ pub mod token_cache;
 pub mod transcripts;
 pub mod trigger;
 pub mod undeclared_reasons;
+pub mod work_queue;
 
 pub use complete_tables::{Generation, RenditionKey};
 pub use configuration::{Configuration, MatchingRules};

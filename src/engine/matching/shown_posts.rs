@@ -5,8 +5,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant;
 use tracing::warn;
 use uuid::Uuid;
@@ -15,6 +13,7 @@ use super::ask_session::AskSession;
 use super::call_journal::alone;
 use super::engine::MatchingEngine;
 use super::question::LeadQuestion;
+use super::work_queue::WorkQueue;
 use crate::rate_table::bids::Sale;
 use crate::rate_table::outcome::Cause;
 use crate::rate_table::record::{CallRecord, EventAfterAsk, EventAfterAskKind};
@@ -30,12 +29,8 @@ use offerd_store::entities::LeadRecord;
 const FAILED: &str = "failed_post";
 
 /// A queue of shown tables that may need posts.
-#[derive(Debug)]
-pub struct ShownTables {
-    shown: UnboundedSender<ShownTable>,
-    /// Held until [`run`] starts.
-    waiting: Mutex<Option<UnboundedReceiver<ShownTable>>>,
-}
+#[derive(Debug, Default)]
+pub struct ShownTables(WorkQueue<ShownTable>);
 
 type ShownTable = (Uuid, BTreeSet<u16>);
 
@@ -45,28 +40,20 @@ struct DuePost {
     before: CallRecord,
 }
 
-impl Default for ShownTables {
-    fn default() -> Self {
-        let (shown, waiting) = unbounded_channel();
-        Self { shown, waiting: Mutex::new(Some(waiting)) }
-    }
-}
-
 impl ShownTables {
     /// Queues a table that a client is given.
     pub fn add(&self, table: &Table) {
         let offers = table.arrays().flat_map(|(_, offers)| offers);
         let seats: BTreeSet<u16> = offers.map(|offer| offer.seat).collect();
         if !seats.is_empty() {
-            // Without a receiver, the daemon is stopping.
-            let _ = self.shown.send((table.head().uuid, seats));
+            self.0.add((table.head().uuid, seats));
         }
     }
 }
 
 /// Makes the posts for shown tables, for ever.
 pub async fn run(engine: Arc<MatchingEngine>) {
-    let Some(mut shown) = engine.shown.waiting.lock().take() else { return };
+    let Some(mut shown) = engine.shown.0.receiver() else { return };
     while let Some(table) = shown.recv().await {
         let Ok((table, lead, due)) = due(&engine, &table) else { continue };
         for post in due {

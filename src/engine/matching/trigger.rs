@@ -13,7 +13,12 @@
 //! | `unreachable` | cannot be reached |
 //! | `malformed` | sends an unreadable answer |
 //!
+//! Other values have it report what became of the lead, once the rate table is complete
+//! ([`RequestedReport`]). They combine with an outcome and with each other.
+//!
 //! Unknown outcomes and partners are counted, and refused under strict handling. Live leads ignore the tag.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::rate_table::outcome::{AskFailure, NoOfferReason, Outcome};
 use offerd_model::{ApiError, ErrorType, Lead, RejectReason};
@@ -36,10 +41,53 @@ pub enum Trigger {
     Ends(Outcome),
 }
 
+/// A report that a test lead requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RequestedReport {
+    /// `applied`: the person applied.
+    Applied,
+    /// `funded`: the offer was funded.
+    Funded,
+    /// `paid`: whatever the offer pays for.
+    Paid,
+    /// `reversed`: the reversal of the others, or else of what the offer pays for.
+    Reversed,
+}
+
+/// The requested reports of a partner on its first offer, or without a partner on the table's first offer.
+pub type RequestedReports<'l> = BTreeMap<Option<&'l str>, BTreeSet<RequestedReport>>;
+
+impl RequestedReport {
+    const NAMED: [(&str, Self); 4] = [
+        ("applied", Self::Applied),
+        ("funded", Self::Funded),
+        ("paid", Self::Paid),
+        ("reversed", Self::Reversed),
+    ];
+
+    /// All that a lead requests.
+    pub fn all_of(lead: &Lead) -> RequestedReports<'_> {
+        let mut requested = RequestedReports::new();
+        for value in values(lead) {
+            let (partner, word) = split(value);
+            if let Some(report) = Self::named(word) {
+                requested.entry(partner).or_default().insert(report);
+            }
+        }
+        requested
+    }
+
+    fn named(word: &str) -> Option<Self> {
+        Self::NAMED.into_iter().find(|(name, _)| *name == word).map(|(_, report)| report)
+    }
+}
+
 /// Unknown values of the `sandbox` tag, each with the valid ones.
 pub fn faults(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> Vec<ApiError> {
     let reasons = RejectReason::ALL.iter().map(|reason| format!("declined:{reason}")).collect::<Vec<_>>();
-    let words = [APPROVED, "declined", "slow", "timed_out", "unreachable", "malformed"];
+    let outcomes = [APPROVED, "declined", "slow", "timed_out", "unreachable", "malformed"];
+    let reports = RequestedReport::NAMED.map(|(name, _)| name);
+    let words = [&outcomes[..], &reports].concat();
     let wanted =
         format!("must be one of {}, {}, or PARTNER= and one of these", words.join(", "), reasons.join(", "));
     let unknown = "names an unknown partner: the part before the = must be a partner's key";
@@ -57,23 +105,31 @@ pub fn count_faults(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> usize {
 
 /// The places of unknown values, and whether it is the outcome that is unknown, not the partner.
 fn wrong(lead: &Lead, is_partner: impl Fn(&str) -> bool) -> impl Iterator<Item = (usize, bool)> {
-    let values = lead.client_tags.as_ref().and_then(|tags| tags.0.get(TAG)).map_or(&[][..], Vec::as_slice);
-    values.iter().enumerate().filter_map(move |(nth, value)| {
-        let (partner, outcome) =
-            value.split_once('=').map_or((None, value.as_str()), |(one, outcome)| (Some(one), outcome));
-        let is_unknown = outcome != APPROVED && Trigger::named(outcome).is_none();
+    values(lead).enumerate().filter_map(move |(nth, value)| {
+        let (partner, word) = split(value);
+        let is_unknown =
+            word != APPROVED && Trigger::named(word).is_none() && RequestedReport::named(word).is_none();
         (is_unknown || partner.is_some_and(|partner| !is_partner(partner))).then_some((nth, is_unknown))
     })
+}
+
+fn values(lead: &Lead) -> impl Iterator<Item = &str> {
+    let values = lead.client_tags.as_ref().and_then(|tags| tags.0.get(TAG));
+    values.into_iter().flatten().map(String::as_str)
+}
+
+/// The partner of a value, if it is for one, and what it says.
+fn split(value: &str) -> (Option<&str>, &str) {
+    value.split_once('=').map_or((None, value), |(partner, word)| (Some(partner), word))
 }
 
 impl Trigger {
     /// The answer that a lead requests of a partner, if any. A value for one partner overrides one for all.
     pub fn of(lead: &Lead, partner: &str) -> Option<Self> {
-        let tags = lead.client_tags.as_ref()?;
-        let values = || tags.pairs().filter(|(key, _)| *key == TAG).map(|(_, value)| value);
-        match values().filter_map(|value| value.split_once('=')).find(|(key, _)| *key == partner) {
+        let outcomes = || values(lead).map(split).filter(|(_, word)| RequestedReport::named(word).is_none());
+        match outcomes().find(|(one, _)| *one == Some(partner)) {
             Some((_, outcome)) => Self::named(outcome),
-            None => values().filter(|value| !value.contains('=')).find_map(Self::named),
+            None => outcomes().find_map(|(one, outcome)| Self::named(outcome).filter(|_| one.is_none())),
         }
     }
 
@@ -127,6 +183,7 @@ mod tests {
             );
             faults
         };
+        assert_eq!(found(r#"["applied","funded","paid","reversed","bank=funded"]"#), []);
         assert_eq!(found(r#"["approved","bank=declined","declined:low_fico","slow","a=approved"]"#), []);
         let told = found(r#"["slow","fast","bank=declined:bad_hair"]"#);
         let places: Vec<_> = told.iter().filter_map(|fault| fault.attribute.as_deref()).collect();
@@ -144,5 +201,17 @@ mod tests {
         assert_eq!(trigger(r#"["timed_out","bank=slow"]"#), Some(Trigger::Slow));
         assert_eq!(trigger(r#"["timed_out","bank=approved"]"#), None);
         assert_eq!(trigger(r#"["lender=slow","timed_out"]"#), Some(Trigger::Silence));
+    }
+
+    #[test]
+    fn reports_stand_beside_an_answer() {
+        let tags = r#"["funded","bank=funded","bank=slow","timed_out","reversed","funded"]"#;
+        assert_eq!(trigger(tags), Some(Trigger::Slow));
+        let lead = format!(r#"{{"clientTags":{{"sandbox":{tags}}}}}"#);
+        let lead = Lead::read(lead.as_bytes()).unwrap();
+        let of_first = [RequestedReport::Funded, RequestedReport::Reversed];
+        let wanted =
+            [(None, of_first.into()), (Some("bank"), [RequestedReport::Funded].into())].into_iter().collect();
+        assert_eq!(RequestedReport::all_of(&lead), wanted);
     }
 }

@@ -185,7 +185,7 @@ pub fn institution(seat: &RecordedSeat) -> (Uuid, String) {
     (seat.institution, seat.partner.name.clone())
 }
 
-/// A payout of a lead at a seat, earned and booked `at` this time. Only live leads earn.
+/// A payout of a lead at a seat, earned and booked `at` this time, of a live lead.
 pub fn payout(uuid: Uuid, (lead, seat): (Uuid, &RecordedSeat), at: Timestamp, cents: f64) -> PayoutRecord {
     PayoutRecord {
         uuid,

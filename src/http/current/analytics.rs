@@ -38,7 +38,7 @@ pub async fn lead_client_tags(context: Context<ApiState>) -> Answer {
 /// Reads a page on a blocking thread, since it may be long.
 async fn page<F: Feed<Record: Serialize> + 'static>(context: Context<ApiState>) -> Answer {
     let viewer = context.caller()?.viewer();
-    let horizon = context.app.feeds.horizon().await.map_err(unreadable)?;
+    let horizon = context.app.feeds.horizon(viewer.test).await.map_err(unreadable)?;
     let asked = page_request::<F>(&context.request, horizon)?;
     let app = Arc::clone(&context.app);
     let reading = move || {

@@ -112,10 +112,11 @@ pub fn unfit(parameter: &str, message: &str) -> Failure {
 pub fn feed<P: Example + ToSchema + Serialize>(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     let moment = || schema::text("date-time");
     let timestamp = "Hourly form: only records that arrived then or later; at least an hour ago.";
-    let since = "Newer form: start of the first page, at least five minutes ago.";
+    let since =
+        "Newer form: start of the first page, at least five minutes ago; with a test token until now.";
     let until = "Newer form: end of the last page, exclusive.";
     let token = "Newer form: the next page, from `nextUrl`; other parameters are ignored.";
-    let faulty = "The time is missing, invalid, or less than an hour (newer form: five minutes) ago.";
+    let faulty = "The time is missing, invalid, or less than an hour (newer form: five minutes, with a test token none) ago.";
     draft
         .about(FEED)
         .query("timestamp", timestamp, moment())

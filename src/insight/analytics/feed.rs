@@ -36,6 +36,9 @@ pub trait Feed {
         true
     }
 
+    /// Whether live tokens see records of test leads.
+    const LIVE_SEES_TESTS: bool = true;
+
     /// Whether a record is about a test lead.
     fn is_test(stored: &Self::Stored, store: &Store) -> bool;
 
@@ -134,13 +137,15 @@ impl Feed for Payouts {
 
     const TREE: Tree = Tree::LeadPayouts;
     const PATH: &'static str = "/supplyAnalytics/leadPayouts";
+    /// The sum of the feed is what the company earned.
+    const LIVE_SEES_TESTS: bool = false;
 
     fn lead(payout: &PayoutRecord) -> Uuid {
         payout.lead
     }
 
-    fn is_test(_payout: &PayoutRecord, _store: &Store) -> bool {
-        false
+    fn is_test(payout: &PayoutRecord, _store: &Store) -> bool {
+        payout.test
     }
 
     fn record(payout: PayoutRecord, newer: Option<&Newer>) -> LeadPayout {

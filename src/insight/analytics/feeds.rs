@@ -20,7 +20,7 @@ pub struct Horizon([ArrivalTime; 2]);
 impl Horizon {
     /// The horizon when the time of arrivals is `now`; for callers that know that nothing arrives before it.
     pub fn at(now: ArrivalTime) -> Self {
-        Self::by(|form| now.before(form.minimum_age()))
+        Self::by(|form| now.before(form.minimum_age(false)))
     }
 
     fn by(latest: impl Fn(Form) -> ArrivalTime) -> Self {
@@ -62,13 +62,13 @@ impl Feeds {
         Self { zone, ..self }
     }
 
-    /// The present horizon, before which nothing can arrive any more. If a restart could still violate that,
-    /// a commit rules it out; while that fails, the horizon is earlier.
+    /// The present horizon for live or test tokens, before which nothing can arrive any more. If a restart could
+    /// still violate that, a commit rules it out; while that fails, the horizon is earlier.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub async fn horizon(&self) -> Result<Horizon, StoreError> {
-        let aged = Horizon::by(|form| ArrivalTime(self.store.aged_us(form.minimum_age())));
+    pub async fn horizon(&self, test: bool) -> Result<Horizon, StoreError> {
+        let aged = Horizon::by(|form| ArrivalTime(self.store.aged_us(form.minimum_age(test))));
         if aged.0[0].max(aged.0[1]).0 > self.store.closed_us()? + 1 {
             // A store that cannot write serves nothing new; its state shows why.
             let _ = self.store.commit(Commit::new().mark_time()).await;
@@ -100,7 +100,8 @@ impl Feeds {
             }
             let newer = is_newer.then(|| Newer::new(company.as_ref(), arrival).with_days_of(self.zone));
             let (read, held_before) = (stored.len(), data.len());
-            let is_seen = |stored: &F::Stored| !viewer.test || F::is_test(stored, &self.store);
+            let sees_all = !viewer.test && F::LIVE_SEES_TESTS;
+            let is_seen = |one: &F::Stored| sees_all || F::is_test(one, &self.store) == viewer.test;
             let wanted = stored.into_iter().filter(|one| F::is_wanted(one, &request) && is_seen(one));
             data.extend(wanted.map(|stored| F::record(stored, newer.as_ref())));
             window.holds(read, data.len() - held_before);

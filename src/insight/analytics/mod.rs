@@ -10,7 +10,7 @@
 //! | | [`Form::Hourly`], specified | [`Form::Prompt`], newer |
 //! |---|---|---|
 //! | starts at | `timestamp` | `sinceTimestamp` |
-//! | minimum age | an hour | five minutes |
+//! | minimum age | an hour | five minutes; with a test token none |
 //! | ends | after at least an hour, then at about 1000 records | at about 1000 records or `untilTimestamp` |
 //! | leaves out | nothing | lead events that are not of `eventType` |
 //! | `nextUrl` carries | `timestamp` | `paginationToken`, which contains all of the above |

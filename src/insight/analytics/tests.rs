@@ -83,7 +83,7 @@ impl World {
     }
 
     fn horizon(&self) -> Horizon {
-        self.feeds().horizon().now_or_never().unwrap().unwrap()
+        self.feeds().horizon(false).now_or_never().unwrap().unwrap()
     }
 
     fn feeds(&self) -> &Feeds {
@@ -227,7 +227,7 @@ proptest! {
         steps in prop::collection::vec(step(), 1..40),
     ) {
         let (mut world, mut reader) = (World::new(), Reader::new(first));
-        let minimum_age = u64::try_from(first.form.minimum_age().as_micros()).unwrap();
+        let minimum_age = u64::try_from(first.form.minimum_age(false).as_micros()).unwrap();
         // The earliest arrival of each event.
         let mut arrived: Vec<u64> = Vec::new();
         // Whether ages are certain, and within what slack: across a restart only the machine's clock measures

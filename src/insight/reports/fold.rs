@@ -89,8 +89,11 @@ impl<'a> FeedFold<'a> {
         Ok(())
     }
 
-    /// Counts a payout, or its reversal, on the day on which it was earned.
+    /// Counts a payout, or its reversal, on the day on which it was earned. Test leads earn nothing.
     fn paid(&mut self, company: Uuid, arrival_us: u64, payout: &PayoutRecord) {
+        if payout.test {
+            return;
+        }
         let when = CompanyTime { company, test: false, at: payout.counts_at() };
         let place = (payout.product_type, payout.institution.as_ref());
         let details = self.earned_by(company, arrival_us, payout.uuid).unwrap_or_default();

@@ -235,7 +235,7 @@ pub fn reconcile(store: &Store, statement: Statement, zone: Tz) -> ReadResult<Re
     let mut booked = 0;
     for company in companies(store) {
         for record in store.feed_from::<PayoutRecord>(Tree::LeadPayouts, company, 0) {
-            for payout in record?.1.into_iter().filter(|payout| payout.partner == partner) {
+            for payout in record?.1.into_iter().filter(|it| it.partner == partner && !it.test) {
                 booked += usize::from(payout.takes_back.is_none());
                 let day = figures::day(payout.counts_at(), zone);
                 let is_asked_for =

@@ -164,7 +164,7 @@ pub struct HappeningDetails {
     pub payout_cents: Option<f64>,
 }
 
-/// What the company earned with a lead; test leads earn nothing. An erasure leaves it as it is.
+/// What the company earned with a lead. An erasure leaves it as it is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PayoutRecord {
     /// Its id. A reversal has the id of the payout that it reverses.
@@ -191,6 +191,9 @@ pub struct PayoutRecord {
     pub offer: Option<Uuid>,
     /// The partner's own id of the report that earned it.
     pub transaction_id: Option<String>,
+    /// Whether the lead is a test: then nobody earns it, and only the feed of test records has it.
+    #[serde(default)]
+    pub test: bool,
 }
 
 impl PayoutRecord {
@@ -263,6 +266,7 @@ mod tests {
                 institution,
                 takes_back: other,
                 earned_at: other,
+                test: product_type.is_some(),
                 partner: name.clone(),
                 event_type: product_type.map(|_| EventType::Funded),
                 offer: product_type.map(|_| uuid),

@@ -6,6 +6,7 @@ use tokio::time::Instant;
 
 use super::RateTableActor;
 use crate::matching::messages::{TableSnapshot, Until};
+use crate::matching::trigger::RequestedReport;
 use offerd_base::telemetry::metrics::{TABLE_BUDGET_LEFT_SECONDS, TABLE_OVERHEAD_SECONDS, TABLES_SETTLED};
 
 impl RateTableActor {
@@ -43,6 +44,10 @@ impl RateTableActor {
         counter!(TABLES_SETTLED, "test" => test, "offers" => offers).increment(1);
         let left = self.resources.deadline.saturating_duration_since(Instant::now());
         histogram!(TABLE_BUDGET_LEFT_SECONDS).record(left.as_secs_f64());
+        let head = self.shown().head();
+        if head.test && !RequestedReport::all_of(&self.resources.lead).is_empty() {
+            self.engine.to_report.add(head.uuid);
+        }
         if let Some(begun) = self.resources.begun {
             let overhead = begun.elapsed().saturating_sub(self.slowest.iter().sum());
             histogram!(TABLE_OVERHEAD_SECONDS).record(overhead.as_secs_f64());

@@ -70,7 +70,7 @@ impl RunningComparison {
     }
 
     fn paid(&mut self, payout: &PayoutRecord) {
-        if let Some((_, lead)) = self.leads.get_mut(&payout.lead) {
+        if let Some((_, lead)) = self.leads.get_mut(&payout.lead).filter(|_| !payout.test) {
             lead.cents += payout.cents;
         }
     }

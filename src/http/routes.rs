@@ -26,7 +26,7 @@ use offerd_model::{
     PartnerEventReceipt, PartnerEventType, PartnerReportFields, PrefillResponse, ProductType, RateTable,
     RejectReason, SavingsOffer, SessionInit, SessionInitNew, VehicleDetails, schema,
 };
-use offerd_web::{Failure, routes, signature};
+use offerd_web::{Failure, SECRET, routes, signature};
 
 /// Route tables: the parts of [`routes!`](offerd_web::routes), then the section and the operation id in the
 /// OpenAPI document, and in braces its parameters and answers.
@@ -62,14 +62,17 @@ pub const API: &[ApiRoute] = api_routes! {
             .answers_empty(304, "The client's version is current.").with_header("ETag")
             .unknown("RateTable", "The company has no such rate table.")
         }
-    GET "/originator/rateTables/{uuid}/events" Publishable CurrentOnly [table_events::events]
+    GET "/originator/rateTables/{uuid}/events" PublishableOrSecret CurrentOnly [table_events::events]
         "Streams a rate table as server-sent events, now and on every change, until it is complete."
         "Rate tables" streamRateTable {
             .about("Each event `rateTable` holds the whole table; its id is the table's version.")
             .header("Last-Event-ID", "The version that the client has already.")
+            .query(SECRET, "Instead of a token, for a browser's `EventSource`: from the header `Table-Events` of a pending table. \
+                Valid for this table, until an hour after its deadline.", uuid())
             .answers_events::<RateTable>("The rate table, whenever it changes.")
             .answers_empty(204, "The table is complete, and the client has seen it: an `EventSource` stops.")
             .unknown("RateTable", "The company has no such rate table.")
+            .refuses(Failure::gone("Secret has expired"), "The secret has expired.")
         }
     POST "/originator/prefills" Publishable CurrentOnly [prefills::keep]
         "Stores lead data for some minutes, to prefill a form later."

@@ -12,6 +12,9 @@ use offerd_model::{InDoubt, TokenKind, Viewer};
 #[derive(Clone, PartialEq, Eq)]
 pub struct AccessToken(String);
 
+/// The query parameter that holds a secret, for clients that send no headers.
+pub const SECRET: &str = "secret";
+
 /// The credentials that a route requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scope {
@@ -19,6 +22,8 @@ pub enum Scope {
     None,
     /// A token of either kind.
     Publishable,
+    /// A token of either kind, or the [`SECRET`] of what is read, which the handler checks.
+    PublishableOrSecret,
     /// A confidential token.
     Confidential,
     /// A partner's token.
@@ -134,14 +139,15 @@ impl fmt::Debug for AccessToken {
 /// The `Retry-After`, in seconds, when a token cannot be looked up.
 const RETRY_AFTER_S: u32 = 5;
 
-/// Authenticates a request for a route that requires `scope`; `None` when the route is public.
+/// Authenticates a request for a route that requires `scope`; `None` when it is public, or takes the secret given.
 pub fn identify(
     scope: Scope,
     headers: &HeaderMap,
     query: &[(String, String)],
     keys: &impl Authenticate,
 ) -> Result<Option<Principal>, Failure> {
-    if scope == Scope::None {
+    let has_secret = || query.iter().any(|(name, _)| name == SECRET);
+    if scope == Scope::None || scope == Scope::PublishableOrSecret && has_secret() {
         return Ok(None);
     }
     if scope == Scope::Signed {
@@ -160,7 +166,7 @@ fn authorize(scope: Scope, principal: &Principal) -> Result<(), Failure> {
             "Access token must be a confidential one"
         }
         (Scope::Partner, Principal::Company(_)) => "Access token must be a partner's",
-        (Scope::Publishable | Scope::Confidential, Principal::Partner(_)) => {
+        (Scope::Publishable | Scope::PublishableOrSecret | Scope::Confidential, Principal::Partner(_)) => {
             "Access token must not be a partner's"
         }
         _ => return Ok(()),

@@ -14,7 +14,8 @@ const EXPOSED: HeaderValue = HeaderValue::from_static(
 );
 
 /// Headers that few answers have, with what such an answer exposes besides; other answers stay short.
-const EXPOSED_WITH: [(HeaderName, HeaderValue); 2] = [
+const EXPOSED_WITH: [(HeaderName, HeaderValue); 3] = [
+    (HeaderName::from_static("table-events"), HeaderValue::from_static("Table-Events")),
     (HeaderName::from_static("idempotent-replayed"), HeaderValue::from_static("Idempotent-Replayed")),
     (
         HeaderName::from_static("changed-values"),

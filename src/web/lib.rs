@@ -80,7 +80,7 @@ mod tests;
 
 pub use allowance::{AllowanceStatus, Allowances, Rate};
 pub use answer_meter::AnswerMeter;
-pub use caller::{AccessToken, Authenticate, Caller, Principal, QuerySigningKey, Scope};
+pub use caller::{AccessToken, Authenticate, Caller, Principal, QuerySigningKey, SECRET, Scope};
 pub use client_address::Peer;
 pub use coding::{Compressed, RenditionName, Renditions};
 pub use connections::{ConnectionRules, Connections};

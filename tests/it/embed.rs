@@ -359,13 +359,15 @@ async fn after_an_erasure_the_page_is_gone() {
 }
 
 /// Makes a stored table older.
-async fn age(stopped: &Stopped, table: &Value, age: Duration) {
+pub async fn age(stopped: &Stopped, table: &Value, age: Duration) {
     let store = stopped.plan.open_store();
     let key = Uuid::try_parse(table["uuid"].as_str().unwrap()).unwrap().into_bytes();
     let head = store.get(Tree::RateTables, key).unwrap().expect("the table is stored");
     let mut head: TableHead = codec::decode(&head).unwrap();
     let then = (SystemTime::now() - age).duration_since(UNIX_EPOCH).unwrap();
-    head.created_at = i64::try_from(then.as_millis()).unwrap();
+    let then = i64::try_from(then.as_millis()).unwrap();
+    head.deadline += then - head.created_at;
+    head.created_at = then;
     store.commit(Commit::new().put(Tree::RateTables, key, codec::encode(&head))).await.unwrap();
 }
 

@@ -53,6 +53,7 @@ async fn the_whole_has_every_route_with_what_the_route_asks_for() {
         let wanted = match route.scope {
             Scope::None => json!([]),
             Scope::Publishable | Scope::Confidential | Scope::Partner => json!([{"token": []}]),
+            Scope::PublishableOrSecret => json!([{"token": []}, {}]),
             Scope::Signed => json!([{"urlSignature": []}]),
         };
         assert_eq!(operation["security"], wanted, "{} {}", route.method, route.path);

@@ -1,8 +1,11 @@
 //! Long polls and streams of changes to a rate table.
 
+use std::time::Duration;
+
 use hyper::Method;
 use serde_json::Value;
 
+use crate::embed::age;
 use crate::kit::Daemon;
 use crate::kit::partners::partner;
 
@@ -138,4 +141,61 @@ async fn a_client_that_always_reconnects_stops_once_the_table_is_complete() {
 
     let anew = daemon.get(url.strip_prefix(&daemon.api).unwrap()).await;
     assert_eq!(anew.status, 200, "who has seen nothing of a complete table is shown it");
+}
+
+/// A browser's own `EventSource` sends no token.
+#[tokio::test]
+async fn a_page_of_an_allowed_origin_follows_a_table_by_its_secret() {
+    let slow = partner("slow").loan(r#"simulate = { delay = "400ms" }"#);
+    let plan = Daemon::with_partners(vec![slow]).setting("api.cors_origins", r#"["https://shop.example"]"#);
+    let plan = plan.setting("log.filter", "trace").setting("log.access", "true");
+    let daemon = plan.setting("matching.submit_wait", "10ms").start().await;
+    let submitted = daemon.submit(LOAN).await;
+    let url = submitted.header("table-events").unwrap().to_owned();
+    let open = async |url: &str, origin: &str| {
+        let headers = [("accept", "text/event-stream"), ("origin", origin)];
+        daemon.request_with(Method::GET, url, "", &headers, "").await
+    };
+    let stream = open(&url, "https://shop.example").await;
+    assert_eq!((stream.status, stream.header("content-type")), (200, Some("text/event-stream")));
+    assert_eq!(stream.header("access-control-allow-origin"), Some("https://shop.example"));
+    let table = submitted.json();
+    let uuid = table["uuid"].as_str().unwrap();
+    let complete = daemon.rate_table(uuid).await;
+    assert!(stream.body.ends_with(&[&complete.body[..], b"\n\n"].concat()), "it ends complete");
+    assert_eq!(complete.header("table-events"), None, "nothing is left to follow");
+    assert_eq!(open(&url, "https://other.example").await.header("access-control-allow-origin"), None);
+
+    // The secret opens this stream and nothing else.
+    let (_, secret) = url.split_once("?secret=").unwrap();
+    let other = daemon.submit_blocking(LOAN).await.json();
+    let page = table["partnerPageUrl"].as_str().unwrap().rsplit('/').next().unwrap();
+    for (path, secret) in [
+        (format!("{}/events", other["uuid"].as_str().unwrap()), secret),
+        (format!("{uuid}/events"), page),
+        (format!("{uuid}/events"), "x"),
+        (format!("{uuid}/events"), ""),
+        (uuid.to_owned(), secret),
+    ] {
+        let url = format!("{}/originator/rateTables/{path}?secret={secret}", daemon.api);
+        assert_eq!(open(&url, "https://shop.example").await.status, 401, "{path} {secret}");
+    }
+    let log = daemon.log();
+    assert!(log.contains(&format!("/originator/rateTables/{uuid}/events")), "{log}");
+    assert!(!log.contains(secret), "{log}");
+}
+
+#[tokio::test]
+async fn a_secret_ends_an_hour_after_its_table() {
+    let daemon = daemon().await;
+    let submitted = daemon.submit(LOAN).await;
+    let url = submitted.header("table-events").unwrap();
+    let path = url.strip_prefix(&daemon.api).unwrap();
+    let table = submitted.json();
+    daemon.complete(table["uuid"].as_str().unwrap()).await;
+    let (_, stopped) = daemon.terminate();
+    age(&stopped, &table, Duration::from_secs(2 * 60 * 60)).await;
+    let daemon = stopped.start().await;
+    let late = daemon.request(Method::GET, &format!("{}{path}", daemon.api), "", "").await;
+    assert_eq!(late.status, 410);
 }

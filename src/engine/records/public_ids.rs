@@ -5,6 +5,8 @@
 //!   offer's number (12 bits), put through a keyed permutation.
 //! - A page's address grants the right to see a table's offers, and ends up in mails and logs. So it must
 //!   reveal no table's UUID, nor follow from an offer's. It is permuted under a separate key.
+//! - A stream's secret grants the right to follow a table, and stands in the URLs of browsers. Its key is
+//!   separate: a page's address, which is passed on, does not open the stream, which names lead and table.
 //! - A callback's UUID, the [`place`] of a seat, grants the right to answer. Its key is separate, too.
 
 use siphasher::sip::SipHasher24 as SipHasher24Short;
@@ -17,6 +19,7 @@ use offerd_model::ProductType;
 use offerd_store::{Store, Tree};
 
 const PAGES: &str = "offer pages";
+const STREAMS: &str = "table streams";
 const CALLBACKS: &str = "callbacks";
 
 /// Bytes of the table's UUID that start the places of its offers and seats.
@@ -37,6 +40,7 @@ const NUMBER: u128 = (1 << NUMBER_BITS) - 1;
 pub struct PublicIds {
     offers: Permutation,
     pages: Permutation,
+    streams: Permutation,
     callbacks: Permutation,
 }
 
@@ -50,7 +54,8 @@ impl PublicIds {
     /// Derives all keys from one, so that addresses still work after an export and import.
     pub(crate) fn under(key: [u8; 16]) -> Self {
         let offers = Permutation(key);
-        Self { pages: offers.derived(PAGES), callbacks: offers.derived(CALLBACKS), offers }
+        let [pages, streams, callbacks] = [PAGES, STREAMS, CALLBACKS].map(|use_| offers.derived(use_));
+        Self { pages, streams, callbacks, offers }
     }
 
     fn derived(store: &Store) -> [u8; 16] {
@@ -96,6 +101,16 @@ impl PublicIds {
     /// The table behind a page's UUID, if this store issued it. The caller checks that the table exists.
     pub fn read_page(&self, page: Uuid) -> Option<Uuid> {
         self.pages.reveal(page)
+    }
+
+    /// The secret of a table's stream.
+    pub fn stream(&self, table: Uuid) -> Uuid {
+        self.streams.hide(table)
+    }
+
+    /// Whether a secret is that of a table's stream.
+    pub fn opens_stream(&self, table: Uuid, secret: Uuid) -> bool {
+        self.streams.reveal(secret) == Some(table)
     }
 
     /// The callback UUID of a seat.

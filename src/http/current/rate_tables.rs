@@ -12,12 +12,14 @@ use crate::prelude::*;
 use offerd_base::telemetry::traces::TraceContext;
 use offerd_engine::matching::{Generation, Polled, TableSnapshot, Until, showing};
 use offerd_model::Timestamp;
-use offerd_web::{HeldTags, RenditionName, Renditions};
+use offerd_web::{HeldTags, RenditionName, Renditions, SECRET};
 
 /// Seconds between polls of a pending rate table.
 const POLL_EVERY_S: u32 = 1;
 
 const TABLE_DEADLINE: HeaderName = HeaderName::from_static("table-deadline");
+
+const TABLE_EVENTS: HeaderName = HeaderName::from_static("table-events");
 
 /// Accepts a lead; answers with the offers that are available at once or, with `Prefer: wait`, by then.
 pub async fn submit(context: Context<ApiState>) -> Answer {
@@ -65,7 +67,7 @@ pub async fn show_for(context: Context<ApiState>, mark: &str) -> Answer {
         Polled::Shown(snapshot) => Ok(reply(&app, snapshot, since)),
         Polled::Unchanged(held) => {
             let reply = tagged(&app, Reply::not_modified(), held.version);
-            Ok(if held.pending { pending(reply, held.deadline) } else { reply })
+            Ok(if held.pending { pending(&app, reply, (uuid, held.deadline)) } else { reply })
         }
     }
 }
@@ -86,15 +88,22 @@ fn reply(app: &Arc<ApiState>, snapshot: TableSnapshot, since: Generation) -> Rep
     let TableSnapshot { table, json, version, deadline, .. } = snapshot;
     let reply = tagged(app, Reply::json_bytes(json), version);
     if snapshot.pending {
-        return pending(reply, deadline);
+        return pending(app, reply, (table, deadline));
     }
     reply.kept_in(TableCacheHandle { app: Arc::clone(app), table, since })
 }
 
-fn pending(reply: Reply, deadline: i64) -> Reply {
-    let deadline = Timestamp::at(deadline).to_string();
-    let deadline = HeaderValue::try_from(deadline).expect("an instant is visible ASCII");
-    reply.retry_after(POLL_EVERY_S).header(TABLE_DEADLINE, deadline)
+/// Adds when the table is complete at the latest, and the address of its stream for a browser's `EventSource`.
+fn pending(app: &ApiState, reply: Reply, (table, deadline): (Uuid, i64)) -> Reply {
+    let header =
+        |text: String| HeaderValue::try_from(text).expect("instants and addresses are visible ASCII");
+    let engine = app.engine();
+    let secret = engine.records.templates.ids.stream(table);
+    let events = format_args!("/originator/rateTables/{table}/events?{SECRET}={secret}");
+    reply
+        .retry_after(POLL_EVERY_S)
+        .header(TABLE_DEADLINE, header(Timestamp::at(deadline).to_string()))
+        .header(TABLE_EVENTS, header(engine.base_url.absolute(events)))
 }
 
 fn tagged(app: &ApiState, reply: Reply, version: u32) -> Reply {

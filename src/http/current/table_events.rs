@@ -6,10 +6,15 @@ use futures_util::{Stream, StreamExt, stream};
 
 use crate::prelude::*;
 use offerd_engine::matching::{Polled, TableSnapshot, showing};
+use offerd_engine::records::Records;
+use offerd_web::SECRET;
 use offerd_web::events::{EVENT_STREAM, shared_event};
 
 /// Idle time of an event stream before a comment is sent, so that no proxy closes it.
 const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// How long the secret of a stream is valid after its table's deadline, milliseconds.
+const SECRET_LASTS_MS: i64 = 3_600_000;
 
 /// The heartbeat comment.
 pub const STILL_PENDING: Bytes = Bytes::from_static(b": still pending\n\n");
@@ -18,7 +23,13 @@ pub const STILL_PENDING: Bytes = Bytes::from_static(b": still pending\n\n");
 /// the table's version: with `Last-Event-ID`, a client gets newer ones, or 204 after the last.
 pub async fn events(context: Context<ApiState>) -> Answer {
     let table = context.params.uuid("uuid")?;
-    let viewer = context.caller()?.viewer();
+    let viewer = match context.request.query_value(SECRET) {
+        Some(secret) => {
+            context.app.click_rates.count_address(&context.request)?;
+            viewer_by_secret(&context.app, table, secret)?
+        }
+        None => context.caller()?.viewer(),
+    };
     let seen = last_seen(&context.request.headers);
     match follow(context.app, viewer, table, seen).await? {
         Followed::Unknown => Err(Failure::unknown_uuid("RateTable", table)),
@@ -32,6 +43,21 @@ pub async fn events(context: Context<ApiState>) -> Answer {
             Ok(Reply::stream(EVENT_STREAM, events))
         }
     }
+}
+
+/// The viewer that a secret makes its holder, of its own table alone.
+fn viewer_by_secret(app: &ApiState, table: Uuid, secret: &str) -> Result<Viewer, Failure> {
+    let Records { store, templates, .. } = &app.engine().records;
+    let secret = Uuid::try_parse(secret).ok();
+    if !secret.is_some_and(|secret| templates.ids.opens_stream(table, secret)) {
+        return Err(Failure::unauthorized("Query parameter secret is not that of the rate table"));
+    }
+    let head = reading::head(store, table).map_err(unreadable)?;
+    let head = head.ok_or_else(|| Failure::unknown_uuid("RateTable", table))?;
+    if app.engine().now_ms() > head.deadline.saturating_add(SECRET_LASTS_MS) {
+        return Err(Failure::gone("Secret has expired"));
+    }
+    Ok(Viewer::of_all(head.company))
 }
 
 /// The version that a reconnecting client has seen.

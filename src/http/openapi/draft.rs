@@ -290,7 +290,12 @@ impl<'c> OperationDraft<'c> {
             .parameters((!draft.parameters.is_empty()).then_some(draft.parameters))
             .request_body(draft.body)
             .servers(servers.map(|server| [server]))
-            .securities(Some(scheme.map(|scheme| SecurityRequirement::new::<_, _, &str>(scheme, []))));
+            .securities(Some(
+                scheme
+                    .map(|scheme| SecurityRequirement::new::<_, _, &str>(scheme, []))
+                    .into_iter()
+                    .chain((row.scope == Scope::PublishableOrSecret).then(SecurityRequirement::default)),
+            ));
         for (status, mut answer) in draft.answers {
             add_header(&mut answer, "Request-Id");
             if takes_body && (200..300).contains(&status) {
@@ -373,6 +378,11 @@ const HEADERS: &[HeaderRow] = &[
         text,
     ),
     ("Retry-After", "Seconds until a retry makes sense.", || integer(0, i32::MAX)),
+    (
+        "Table-Events",
+        "The address of the table's stream for a browser's `EventSource`, with a secret, while the table is pending.",
+        text,
+    ),
     ("Table-Deadline", "When the rate table will be complete at the latest, while it is pending.", || {
         schema::text("date-time")
     }),
@@ -408,6 +418,7 @@ fn asked(scope: Scope) -> (Option<&'static str>, &'static str) {
     match scope {
         Scope::None => (None, "Needs no token."),
         Scope::Publishable => (Some(TOKEN), "Needs a token of either kind."),
+        Scope::PublishableOrSecret => (Some(TOKEN), "Needs a token of either kind, or the secret."),
         Scope::Confidential => (Some(TOKEN), "Needs a confidential token."),
         Scope::Partner => (Some(TOKEN), "Needs a partner's token."),
         Scope::Signed => (

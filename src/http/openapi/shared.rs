@@ -53,7 +53,11 @@ pub fn lead(draft: OperationDraft<'_>) -> OperationDraft<'_> {
 /// Answers with a rate table.
 pub fn rate_table(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     let draft = draft.answers::<RateTable>(200, "The rate table.");
-    draft.with_header("ETag").with_header("Retry-After").with_header("Table-Deadline")
+    draft
+        .with_header("ETag")
+        .with_header("Retry-After")
+        .with_header("Table-Deadline")
+        .with_header("Table-Events")
 }
 
 /// Answers with an offer page.

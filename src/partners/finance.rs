@@ -12,6 +12,16 @@ pub fn monthly_payment(principal: f64, rate: f64, months: u32) -> f64 {
     if i == 0.0 { principal / n } else { principal * i / -(-n * i.ln_1p()).exp_m1() }
 }
 
+/// The roundest amount whose level monthly payment, in cents, is `payment`; `None` if there is none, so if the
+/// payment has other parts or the rate more digits.
+pub fn amount_repaid(payment: f64, rate: f64, months: u32) -> Option<f64> {
+    let cents = |amount: f64| (amount * 100.0).round();
+    let about = payment / monthly_payment(1.0, rate, months);
+    let rounded = [1_000.0, 100.0, 10.0, 1.0].map(|step| (about / step).round() * step);
+    let is_repaid = |amount: &f64| cents(monthly_payment(*amount, rate, months)) == cents(payment);
+    rounded.into_iter().find(|amount| *amount > 0.0 && is_repaid(amount))
+}
+
 /// Annual percentage rate of a loan that pays out `financed` and is repaid in `months` level payments: twelve
 /// times the monthly rate at which the payments' present value is the paid-out sum (Regulation Z, Appendix J,
 /// actuarial method).
@@ -99,6 +109,16 @@ mod tests {
         assert_eq!(told(monthly_payment(300_000.0, 6.5, 360)), 1_896.2);
         assert_eq!(told(monthly_payment(67_890.0, 6.49, 120)), 770.53);
         assert_eq!(told(monthly_payment(3_600.0, 0.0, 36)), 100.0);
+    }
+
+    #[test]
+    fn an_amount_is_found_by_its_payment_unless_the_payment_has_other_parts() {
+        for (amount, rate, months) in [(452_000.0, 6.5, 360), (300_500.0, 7.125, 180), (3_600.0, 0.0, 36)] {
+            let payment = told(monthly_payment(amount, rate, months));
+            assert_eq!(amount_repaid(payment, rate, months), Some(amount));
+        }
+        assert_eq!(amount_repaid(100.01, 0.0, 36), None);
+        assert_eq!(amount_repaid(0.0, 6.5, 360), None);
     }
 
     #[test]

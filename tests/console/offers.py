@@ -72,24 +72,31 @@ def arriving(page, table, out, name):
     seen = []
     page.on("request", lambda request: request.url.endswith("/seen.gif") and seen.append(request.url))
     page.goto(table["partnerPageUrl"])
-    state, cards, news = page.locator("#status"), page.locator(".cards > li"), page.locator("#news")
+    state, cards, news = page.locator("#status"), page.locator(".terms > li"), page.locator("#news")
+    said = []
+    page.expose_function("say", said.append)
+    page.evaluate("new MutationObserver(() => say(news.textContent)).observe(news, { childList: true })")
     expect(state).to_contain_text("still deciding")
     before = cards.count()
     assert before > 0, "those that answer at once are there"
     page.screenshot(path=out / f"offers_pending-{name}.png", full_page=True)
+    cards.locator(".go").first.focus()
+    page.keyboard.press("Shift+Tab")
     page.keyboard.press("Tab")
     link = page.evaluate("document.activeElement.href")
-    assert "/click/" in link, f"the first stop is an offer, not {link}"
+    assert "/click/" in link, f"no stop is an offer but {link}"
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none", "no ring"
     expect(state).to_contain_text(COMPLETE, timeout=40_000)
     assert cards.count() > before, "offers have arrived"
     expect(news).to_contain_text(COMPLETE)
     assert page.evaluate("document.activeElement.href") == link, "the focus has moved"
+    names = [name for words in said if words.startswith("New: ") for name in words[5:].split(". ")[0].split(", ")]
+    assert names and len(names) == len(set(names)), f"each partner is announced once: {said}"
     assert page.locator(".pending").count() == 0
     assert seen and len(seen) == len(set(seen)), "each offer is seen once"
     ids = cards.evaluate_all("cards => cards.map(card => card.id)")
     page.reload()
-    assert ids == page.locator(".cards > li").evaluate_all("cards => cards.map(card => card.id)"), "the order is another"
+    assert ids == page.locator(".terms > li").evaluate_all("cards => cards.map(card => card.id)"), "the order is another"
 
 
 def scrolled(page, table):
@@ -97,7 +104,7 @@ def scrolled(page, table):
     seen = set()
     page.on("request", lambda request: request.url.endswith("/seen.gif") and seen.add(request.url))
     page.goto(table["partnerPageUrl"])
-    cards = page.locator(".cards > li")
+    cards = page.locator(".terms > li")
     for nth in range(cards.count()):
         cards.nth(nth).scroll_into_view_if_needed()
     page.wait_for_load_state("networkidle")
@@ -135,7 +142,8 @@ def without_script(browser, table):
     page = browser.new_context(java_script_enabled=False).new_page()
     page.goto(table["partnerPageUrl"])
     expect(page.locator("#status")).to_contain_text("still deciding")
-    before = page.locator(".cards > li").count()
+    before = page.locator(".terms > li").count()
+    assert not page.locator("#sorting").is_visible(), "controls that do nothing"
     again = page.get_by_role("link", name="Look again")
     for _ in range(100):
         if not again.count():
@@ -143,17 +151,55 @@ def without_script(browser, table):
         page.wait_for_timeout(200)
         again.click() if again.count() else None
     expect(page.locator("#status")).to_contain_text(COMPLETE)
-    assert page.locator(".cards > li").count() > before
+    assert page.locator(".terms > li").count() > before
+
+
+def sorted_and_filtered(page, table):
+    """The controls order the offers of each kind and leave out what is not wanted, and say so."""
+    page.goto(table["partnerPageUrl"])
+    expect(page.locator("#status")).to_contain_text(COMPLETE, timeout=40_000)
+    every, shown = page.locator("#loans .terms > li"), page.locator(".terms > li:visible")
+    groups = page.locator("#loans .cards > li h3").all_inner_texts()
+    assert len(groups) == len(set(groups)), f"an institution has two cards: {groups}"
+    at_first = every.evaluate_all("all => all.map(one => one.id)")
+
+    def least(key):
+        return page.locator("#loans .cards > li").evaluate_all(
+            "(cards, key) => cards.map(card => Math.min(...[...card.querySelectorAll('.terms > li')].map(one => one.dataset[key] ?? 1e9)))", key
+        )
+
+    place = page.locator("#offers").bounding_box()
+    for order, key in [("Lowest monthly payment", "payment"), ("Best rate", "rate"), ("Shortest term", "months")]:
+        page.get_by_label("Sort by").select_option(label=order)
+        assert least(key) == sorted(least(key)), f"{order}: {least(key)}"
+    page.get_by_label("Sort by").select_option(label="Best match")
+    assert every.evaluate_all("all => all.map(one => one.id)") == at_first, "the first order does not come back"
+
+    total = page.locator(".terms > li").count()
+    term = page.locator("[name=term] option").nth(1).inner_text()
+    page.get_by_label("Term", exact=True).select_option(label=term)
+    assert set(shown.evaluate_all("all => all.map(one => one.dataset.term)")) == {term}
+    expect(page.locator("#news")).to_have_text(f"Showing {shown.count()} of {total} offers.")
+    assert page.locator("#offers").bounding_box()["y"] == place["y"], "the offers jump"
+    page.get_by_role("button", name="Show all").click()
+    expect(shown).to_have_count(total)
 
 
 def framed(browser, table, out):
-    """A site that the operator allows shows the page, and no other does."""
+    """A site that the operator allows shows the page, at its height, and no other does."""
     context = browser.new_context(viewport={"width": 390, "height": 844})
-    html = f'<h1>Shop</h1><iframe src="{table["embedUrl"]}" title="Your offers" width="100%" height="600"></iframe>'
+    html = f"""<h1>Shop</h1><iframe src="{table["embedUrl"]}?return=http://shop.example/" title="Your offers" width="100%" height="600"></iframe>
+      <script>addEventListener("message", ({{ source, data }}) => {{
+        const frame = document.querySelector("iframe");
+        if (source === frame.contentWindow && data.offerdHeight) frame.height = data.offerdHeight;
+      }})</script>"""
     context.route("http://*.example/", lambda route: route.fulfill(body=html, content_type="text/html"))
     page = context.new_page()
     page.goto("http://shop.example/")
     expect(page.frame_locator("iframe").locator(".cards > li").first).to_be_visible()
+    expect(page.locator("iframe")).not_to_have_attribute("height", "600")
+    inside = page.frames[1].evaluate("document.documentElement.scrollHeight - innerHeight")
+    assert abs(inside) <= 1, f"the frame scrolls by {inside}"
     page.screenshot(path=out / "offers_framed-phone.png")
     page.goto("http://other.example/")
     page.wait_for_load_state("networkidle")
@@ -173,6 +219,7 @@ def main():
         scrolled(watched(browser.new_context(), lambda: "scrolled"), cards)
         without_script(browser, slow(api, token, leads))
         framed(browser, everything, out)
+        sorted_and_filtered(watched(browser.new_context(), lambda: "sorted"), everything)
         ended(browser, submit(api, token, leads, "mortgage_purchase"))
         tidy(browser, everything)
         for scheme, width, height in LOOKS:

@@ -6,6 +6,7 @@ usage: public.py API TOKEN SCREENSHOTS
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -106,23 +107,17 @@ def fields_of_one_product(page):
 def submit(page, token):
     page.get_by_label("Test token").fill(token)
     page.get_by_role("button", name="Get offers").click()
-    expect(page.locator("#status")).to_contain_text("complete", timeout=30_000)
+    expect(page.locator("#status")).to_contain_text("Every institution has answered.", timeout=30_000)
+    expect(page.locator("#took")).to_contain_text("Complete", timeout=30_000)
 
 
-def sorted_as_asked(page):
-    def after(order):
-        page.get_by_label("Sort by").select_option(label=order)
-        institutions = page.locator("#offers .who strong").all_inner_texts()
-        rates = [text.split("–")[0].split(" ")[0] for text in page.locator("#offers .rate b").all_inner_texts()]
-        return institutions, [float(rate) for rate in rates if rate]
-
-    institutions, _ = after("Institution")
-    if institutions != sorted(institutions, key=str.casefold):
-        fault(here, f"by institution: {institutions}")
-    _, rates = after("Best rate")
-    if rates != sorted(rates):
-        fault(here, f"by rate: {rates}")
-    after("Best match")
+def payments_with_their_basis(page):
+    """Whoever reads a payment reads which amount and which term it is for."""
+    payments = page.locator("#offers .price").all_inner_texts()
+    basis = re.compile(r"^\$[\d,.]+( to \$[\d,.]+)? a month for \$[\d,]+ over \d+ (month|year)s?$")
+    bare = [payment for payment in payments if not basis.match(payment)]
+    if bare or not payments:
+        fault(here, f"payments without their basis: {bare or 'none at all'}")
 
 
 def wire(page):
@@ -138,10 +133,10 @@ def wire(page):
 
 
 def offers_lead_on(page, api, out, scheme):
-    broken = page.locator("#offers img").evaluate_all("images => images.filter(image => !image.naturalWidth).map(image => image.src)")
-    if broken or not page.locator("#offers img").count():
+    broken = page.locator("#offers img.sign").evaluate_all("images => images.filter(image => !image.naturalWidth).map(image => image.src)")
+    if broken or not page.locator("#offers img.sign").count():
         fault(here, f"logos: {broken or 'none'}")
-    for link in page.locator("#offers a").all()[:3]:
+    for link in page.locator("#offers .go").all()[:3]:
         with page.context.expect_page() as opened:
             link.click()
         partner = opened.value
@@ -165,18 +160,18 @@ def demo(page, api, token, out, scheme):
     for product in PRODUCTS:
         page.get_by_text(product, exact=True).first.click()
         submit(page, token)
-        if not page.locator("#offers li").count():
+        if not page.locator("#offers .terms > li").count():
             fault(here, f"{product}: no offers")
         if scheme == "phone":
             expect(page.locator("#found")).to_be_focused()
             expect(page.locator("#found")).to_be_in_viewport()
-            reachable(page, "#offers a, .sort select, summary")
+            reachable(page, "#offers .go, #sorting select, #wire summary")
         fits(page, product)
         look(page, here, [])
         page.screenshot(path=out / f"demo_{product.lower()}-{scheme}.png", full_page=True)
     page.get_by_text("Loan", exact=True).first.click()
     submit(page, token)
-    sorted_as_asked(page)
+    payments_with_their_basis(page)
     wire(page)
     fits(page, "what went over the wire")
     look(page, here, [])
@@ -204,7 +199,7 @@ def keyboard(page, api, token):
     outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
     assert outline != "none", "no ring"
     page.keyboard.press("Enter")
-    expect(page.locator("#status")).to_contain_text("complete", timeout=30_000)
+    expect(page.locator("#status")).to_contain_text("Every institution has answered.", timeout=30_000)
     for _ in range(20):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.className") == "go":

@@ -46,7 +46,7 @@ pub async fn open(context: Context<ApiState>) -> Answer {
 
 fn ended(context: &Context<ApiState>, company: Option<Uuid>) -> Answer {
     match is_opened_by_a_person(&context.request.headers) {
-        true => message(&context.app, company, false, PageMessage::OFFER_ENDED),
+        true => message(&context.app, company, false, None, PageMessage::OFFER_ENDED),
         false => Err(Failure::gone("Offer has expired")),
     }
 }

@@ -1,20 +1,27 @@
 //! `GET /demo`, `GET /demo/{file}`: a page to submit a lead by hand. Sandboxes only.
 
+use std::sync::LazyLock;
+
+use super::offer_pages::SORTING;
+use super::offer_pages::brand::{CARDS_STYLE, SCRIPT};
 use crate::prelude::*;
 use offerd_base::config::Settings;
 
 /// The page. It contains no token: the visitor brings one in the fragment of the address.
-const PAGE: &str = include_str!("demo/page.html");
+static PAGE: LazyLock<String> =
+    LazyLock::new(|| include_str!("demo/page.html").replace("<!-- sorting -->\n", SORTING));
 
 const LOADED: &[(&str, &str, &str)] = &[
     ("demo.css", "text/css; charset=utf-8", include_str!("demo/demo.css")),
     ("demo.js", "text/javascript; charset=utf-8", include_str!("demo/demo.js")),
+    ("offers.css", "text/css; charset=utf-8", CARDS_STYLE),
+    ("offers.js", "text/javascript; charset=utf-8", SCRIPT),
 ];
 
 /// Names of the page's files.
-pub const FILES: &[&str] = &["demo.css", "demo.js"];
+pub const FILES: &[&str] = &["demo.css", "demo.js", "offers.css", "offers.js"];
 
-/// The page may load its own two files and the logos of sample partners, and call its own host.
+/// The page may load its own files, of which two are also the offer page's, and the logos of sample partners, and call its own host.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; \
      form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
@@ -30,7 +37,7 @@ pub async fn show(context: Context<ApiState>) -> Answer {
     if !wanted(&context.app.settings) {
         return Err(Failure::not_found_path());
     }
-    Ok(Reply::page(PAGE, POLICY).guarded().compressible())
+    Ok(Reply::page(PAGE.as_str(), POLICY).guarded().compressible())
 }
 
 /// Answers with a file of the page.

@@ -6,7 +6,7 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
 
-use super::draft::{OperationDraft, integer, one_of, uuid};
+use super::draft::{OperationDraft, integer, one_of, text, uuid};
 use super::examples::{Example, LEADS};
 use crate::current::api_version::{API_VERSION, PROMPT_VERSION};
 use crate::current::offer_previews::LIMIT_MAX;
@@ -65,6 +65,11 @@ pub fn offer_page(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     let busy = "A page that asks to retry: the service is at a limit, or its store does not answer.";
     draft
         .path("page", "The value from the address in a rate table.", uuid())
+        .query(
+            "return",
+            "A URL that the page links back to, on one of the operator's `offer_pages.frame_ancestors`.",
+            text(),
+        )
         .answers_page(200, "The page.")
         .answers_page(404, "A page without offers: unknown or removed.")
         .answers_page(410, "A page that says that the offers have expired.")

@@ -5,11 +5,15 @@ use std::collections::BTreeMap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::HeaderValue;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use offerd_base::config::{BrandSettings, OfferPageSettings};
 
-const STYLE: &str = include_str!("page.css");
+const STYLE: &str = concat!(include_str!("page.css"), include_str!("cards.css"));
+
+/// The style of the offers, without that of the page around them.
+pub const CARDS_STYLE: &str = include_str!("cards.css");
 
 /// The script of every page.
 pub const SCRIPT: &str = include_str!("page.js");
@@ -19,8 +23,17 @@ pub const SCRIPT: &str = include_str!("page.js");
 pub struct OfferPages {
     /// How long a page stays open after its table's creation, milliseconds.
     pub open_for_ms: i64,
+    /// Origins of sites that pages may stand on and lead back to.
+    sites: Vec<String>,
     usual: Brand,
     companies: BTreeMap<String, Brand>,
+}
+
+/// A link from a page back to the site that the person came from.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct WayBack {
+    url: String,
+    host: String,
 }
 
 /// The brand of a company's pages.
@@ -40,6 +53,7 @@ impl OfferPages {
         let brand = |brand: &BrandSettings| Brand::new(brand, settings);
         Self {
             open_for_ms: i64::try_from(settings.open_for.as_millis()).unwrap_or(i64::MAX),
+            sites: settings.frame_ancestors.clone(),
             usual: brand(&BrandSettings::default()),
             companies: settings.companies.iter().map(|(name, own)| (name.clone(), brand(own))).collect(),
         }
@@ -48,6 +62,27 @@ impl OfferPages {
     /// The brand of a company, by its name.
     pub fn brand(&self, company: &str) -> &Brand {
         self.companies.get(company).unwrap_or(&self.usual)
+    }
+
+    /// The link back to `url`, if that is on one of the sites.
+    pub fn way_back(&self, url: &str) -> Option<WayBack> {
+        // Browsers read `\` as `/`, and pass over tabs and line ends.
+        let is_plain = url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+        let (scheme, rest) = url.split_once("://").filter(|_| is_plain)?;
+        let host = rest.split(['/', '?', '#']).next()?;
+        let is_subdomain = |below: &str| {
+            let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
+            host.strip_suffix(below).is_some_and(|name| !name.is_empty() && name.bytes().all(is_of_name))
+        };
+        let is_site = |site: &String| {
+            let allowed = site.strip_prefix(scheme).and_then(|site| site.strip_prefix("://"));
+            allowed.is_some_and(|allowed| match allowed.strip_prefix('*') {
+                Some(below) => is_subdomain(below),
+                None => host == allowed,
+            })
+        };
+        let is_allowed = ["http", "https"].contains(&scheme) && self.sites.iter().any(is_site);
+        is_allowed.then(|| WayBack { url: url.to_owned(), host: host.to_owned() })
     }
 }
 
@@ -117,6 +152,42 @@ mod tests {
             pages.brand("").policy(true),
             "each names its own style"
         );
+    }
+
+    #[test]
+    fn a_page_leads_back_only_to_the_sites_that_may_show_it() {
+        let pages = pages(
+            "[offer_pages]\nframe_ancestors = ['https://shop.example', 'https://*.b.example:8443', 'app://x']\n",
+        );
+        for (url, host) in [
+            ("https://shop.example", "shop.example"),
+            ("https://shop.example/loans?step=2#amount", "shop.example"),
+            ("https://shop.example?next=https://evil.example", "shop.example"),
+            ("https://a.b.example:8443/", "a.b.example:8443"),
+        ] {
+            assert_eq!(pages.way_back(url).map(|back| back.host).as_deref(), Some(host), "{url}");
+        }
+        for url in [
+            "",
+            "/loans",
+            "//shop.example",
+            "javascript://shop.example",
+            "http://shop.example",
+            "app://x/",
+            "https://shop.example.evil.example",
+            "https://shop.example:8443",
+            "https://shop.example@evil.example",
+            "https://evil.example/https://shop.example",
+            "https://evil.example\\.b.example:8443",
+            "https://evil.example#.b.example:8443",
+            "https://evil.example@a.b.example:8443",
+            "https://.b.example:8444",
+            "https://b.example:8443",
+            "https://shop.example/\tloans",
+        ] {
+            assert_eq!(pages.way_back(url), None, "{url}");
+        }
+        assert_eq!(self::pages("").way_back("https://shop.example"), None);
     }
 
     #[test]

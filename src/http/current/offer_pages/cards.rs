@@ -1,7 +1,8 @@
-//! Offers as cards of a page, on a shelf by kind.
+//! Offers on a shelf by kind, one card for each institution.
 
 use std::collections::HashMap;
 use std::fmt::Display;
+use std::mem::take;
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -10,9 +11,10 @@ use uuid::Uuid;
 use offerd_base::config::split_scheme;
 use offerd_insight::sheet::figures;
 use offerd_model::{
-    CreditCardOffer, LoanOffer, Money, MortgageOffer, Offer, PendingResponse, Percent, RateTable,
+    BaseUrl, CreditCardOffer, LoanOffer, Money, MortgageOffer, Offer, PendingResponse, Percent, RateTable,
     SavingsOffer, SpecialOffer, TermUnit,
 };
+use offerd_partners::finance;
 
 /// End times of offers, Unix milliseconds.
 #[derive(Debug, Default)]
@@ -44,17 +46,38 @@ pub struct Shelf {
 struct OfferSection {
     id: &'static str,
     heading: &'static str,
-    cards: Vec<OfferCard>,
+    cards: Vec<InstitutionCard>,
+}
+
+/// The offers of one kind of an institution.
+#[derive(Debug, Serialize)]
+struct InstitutionCard {
+    id: String,
+    institution: String,
+    /// Path of its logo, if this host serves it; else the card shows the initials.
+    logo: Option<String>,
+    initials: String,
+    tone: u32,
+    offers: Vec<ShownOffer>,
+    /// Disclaimers of its offers that must be shown, each once.
+    disclaimers: Vec<String>,
 }
 
 #[derive(Debug, Default, Serialize)]
-struct OfferCard {
+struct ShownOffer {
     uuid: Uuid,
     url: String,
+    #[serde(skip)]
     institution: String,
-    initials: String,
-    tone: u32,
+    #[serde(skip)]
+    logo_url: String,
     title: String,
+    /// The monthly payment, and the amount and term that it is for.
+    payment: Option<(String, String)>,
+    term: Option<String>,
+    keys: SortKeys,
+    /// Whether the institution has already judged the person.
+    firm: bool,
     /// Firmness, and other highlights.
     badges: Vec<&'static str>,
     about: Option<String>,
@@ -64,43 +87,89 @@ struct OfferCard {
     features: Vec<String>,
     /// Features that may be collapsed.
     more: Vec<String>,
-    /// Disclaimers that must be shown.
+    #[serde(skip)]
     disclaimers: Vec<String>,
     rates_url: Option<String>,
     /// Remaining time, milliseconds, if it ends before the page does; 0 if it has ended.
     ends_in: Option<i64>,
 }
 
-impl Shelf {
-    /// Whether an offer will end while the page is open.
-    pub fn has_ends(&self) -> bool {
-        let mut cards = self.sections.iter().flat_map(|section| &section.cards);
-        cards.any(|card| card.ends_in.is_some_and(|ends_in| ends_in > 0))
-    }
+/// Figures that the page's script sorts by; the lowest comes first.
+#[derive(Debug, Default, Serialize)]
+struct SortKeys {
+    payment: Option<f64>,
+    rate: Option<f64>,
+    months: Option<f64>,
 }
 
 /// The shelf of a table, with the end times of its offers.
-pub fn shelf(table: RateTable, ends: &OfferEnds) -> Shelf {
+pub fn shelf(table: RateTable, ends: &OfferEnds, base_url: &BaseUrl) -> Shelf {
     let (offers, complete) = (table.offer_count(), table.is_complete());
-    let pending = table.pending_responses;
-    let sections = [
-        section("loans", "Loans", table.loan_offers, loan),
-        section("cards", "Credit cards", table.credit_card_offers, credit_card),
-        section("savings", "Savings", table.savings_offers, savings),
-        section("mortgages", "Mortgages", table.mortgage_offers, mortgage),
-        section("more", "More for you", table.special_offers, special),
+    let (requested, pending) = (table.loan_amount, table.pending_responses);
+    let loans = table.loan_offers.into_iter().map(|offer| loan(offer, requested));
+    let mut sections = [
+        section("loans", "Loans", loans),
+        section("cards", "Credit cards", table.credit_card_offers.into_iter().map(credit_card)),
+        section("savings", "Savings", table.savings_offers.into_iter().map(savings)),
+        section("mortgages", "Mortgages", table.mortgage_offers.into_iter().map(mortgage)),
+        section("more", "More for you", table.special_offers.into_iter().map(special)),
     ];
-    let mut sections: Vec<OfferSection> = sections.into_iter().filter(|it| !it.cards.is_empty()).collect();
+    let mut ended = 0;
     for card in sections.iter_mut().flat_map(|section| &mut section.cards) {
-        card.ends_in = ends.of(card.uuid);
+        card.logo = card.logo.take().and_then(|url| sample_logo(&url, base_url));
+        for offer in &mut card.offers {
+            offer.ends_in = ends.of(offer.uuid);
+            ended += usize::from(offer.ends_in == Some(0));
+        }
     }
-    let cards = sections.iter().flat_map(|section| &section.cards);
-    let ended = cards.filter(|card| card.ends_in == Some(0)).count();
+    let sections = sections.into_iter().filter(|section| !section.cards.is_empty()).collect();
     Shelf { status: status(offers - ended, ended, &pending), complete, sections }
 }
 
-fn section<O>(id: &'static str, heading: &'static str, of: Vec<O>, card: fn(O) -> OfferCard) -> OfferSection {
-    OfferSection { id, heading, cards: of.into_iter().map(card).collect() }
+/// A section with a card for each institution, in the order of their first offers.
+fn section(
+    id: &'static str,
+    heading: &'static str,
+    offers: impl Iterator<Item = ShownOffer>,
+) -> OfferSection {
+    let mut cards: Vec<InstitutionCard> = Vec::new();
+    for mut offer in offers {
+        let known = cards.iter().position(|card| card.institution == offer.institution);
+        let place = known.unwrap_or_else(|| {
+            cards.push(InstitutionCard::new(id, &mut offer));
+            cards.len() - 1
+        });
+        let card = &mut cards[place];
+        for disclaimer in take(&mut offer.disclaimers) {
+            if !card.disclaimers.contains(&disclaimer) {
+                card.disclaimers.push(disclaimer);
+            }
+        }
+        card.offers.push(offer);
+    }
+    OfferSection { id, heading, cards }
+}
+
+impl InstitutionCard {
+    fn new(section: &str, first: &mut ShownOffer) -> Self {
+        let institution = first.institution.clone();
+        let words = || institution.split_whitespace();
+        Self {
+            id: format!("{section}-{}", words().collect::<Vec<_>>().join("-")),
+            initials: words().take(2).filter_map(|word| word.chars().next()).collect(),
+            tone: institution.chars().map(u32::from).fold(0, u32::wrapping_add) % 6,
+            logo: Some(take(&mut first.logo_url)),
+            offers: Vec::new(),
+            disclaimers: Vec::new(),
+            institution,
+        }
+    }
+}
+
+/// The path of a sample partner's logo. Pages load nothing from other hosts.
+fn sample_logo(url: &str, base_url: &BaseUrl) -> Option<String> {
+    let path = url.strip_prefix(&base_url.absolute("/samples/"))?;
+    Some(base_url.on_host(format_args!("/samples/{path}")))
 }
 
 /// The number of offers, and the outstanding institutions. The page's script uses the same wording.
@@ -119,46 +188,69 @@ fn status(standing: usize, ended: usize, pending: &[PendingResponse]) -> String 
     }
 }
 
-fn loan(offer: LoanOffer) -> OfferCard {
+/// `requested` is the amount that the lead asks for; an offer of less is priced at its own.
+fn loan(offer: LoanOffer, requested: Option<i32>) -> ShownOffer {
     let monthly = offer.min_monthly_payment.or(offer.monthly_payment);
     let fee = range(offer.min_fee_rate, offer.max_fee_rate, percent)
         .filter(|_| offer.max_fee_rate.or(offer.min_fee_rate).is_some_and(|fee| fee.thousandths() > 0));
     let firm = firmness(offer.pre_approved, offer.pre_qualified, false);
+    let greatest = offer.max_monthly_payment.or(offer.monthly_payment);
     let amount = |amount: i32| money(Money::from_dollars(amount));
-    OfferCard {
+    let priced = requested.map_or(offer.max_amount, |requested| requested.min(offer.max_amount));
+    let term = term(offer.term_length, offer.term_unit);
+    let payment = payment(monthly, greatest, Some(amount(priced)), term.as_deref());
+    let shown_term = offer.term_description.or_else(|| term.clone()).filter(|_| payment.is_none());
+    ShownOffer {
         uuid: offer.uuid,
         url: offer.url.unwrap_or_default(),
+        keys: SortKeys {
+            payment: monthly.or(greatest).map(Money::to_f64),
+            rate: offer.min_apr.or(offer.max_apr).map(Percent::to_f64),
+            months: months(offer.term_length, offer.term_unit),
+        },
         title: words(offer.product_sub_type.as_str()),
+        firm: firm.is_some(),
         badges: firm.into_iter().chain(offer.sponsored.then_some("Sponsored")).collect(),
         figures: figures([
             ("APR", range(offer.min_apr, offer.max_apr, percent)),
-            ("Monthly payment", range(monthly, offer.max_monthly_payment.or(offer.monthly_payment), money)),
             ("Amount", range(offer.min_amount, Some(offer.max_amount), amount)),
-            ("Term", offer.term_description.or_else(|| term(offer.term_length, offer.term_unit))),
+            ("Term", shown_term),
             ("Origination fee", fee),
         ]),
         disclaimers: said([offer.product_sub_type_disclaimer, offer.terms, offer.originator.disclaimer]),
-        ..of(offer.originator.name)
+        institution: offer.originator.name,
+        logo_url: offer.originator.images.into_iter().next().map(|image| image.url).unwrap_or_default(),
+        payment,
+        term,
+        ..ShownOffer::default()
     }
 }
 
-fn with_details<D>(offer: Offer<D>) -> (OfferCard, D) {
+fn with_details<D>(offer: Offer<D>) -> (ShownOffer, D) {
     let notes = said([offer.disclaimer, offer.product_sub_type_disclaimer, Some(offer.partner.disclaimer)]);
-    let title = words(offer.product_sub_type.as_str());
-    (
-        OfferCard { uuid: offer.uuid, url: offer.url, title, disclaimers: notes, ..of(offer.partner.name) },
-        offer.details,
-    )
+    let shown = ShownOffer {
+        uuid: offer.uuid,
+        url: offer.url,
+        title: words(offer.product_sub_type.as_str()),
+        disclaimers: notes,
+        institution: offer.partner.name,
+        logo_url: offer.partner.image_url,
+        ..ShownOffer::default()
+    };
+    (shown, offer.details)
 }
 
-fn credit_card(offer: CreditCardOffer) -> OfferCard {
+fn credit_card(offer: CreditCardOffer) -> ShownOffer {
     let (card, details) = with_details(offer);
     let fee = range(details.min_annual_fee, details.max_annual_fee, money);
     let purchase = range(details.min_purchase_apr, details.max_purchase_apr, percent);
     let transfer = details.balance_transfer_intro_apr_text.or(details.balance_transfer_apr_text);
     let firm = firmness(details.pre_approved, details.pre_qualified, details.pre_selected);
-    OfferCard {
+    let least = details.min_purchase_apr.or(details.max_purchase_apr);
+    ShownOffer {
+        keys: SortKeys { rate: least.map(Percent::to_f64), ..SortKeys::default() },
         title: details.card_name.unwrap_or(card.title),
+        firm: firm.is_some_and(|firm| firm != SELECTED),
         badges: firm.into_iter().collect(),
         about: details.intro_offer_text,
         figures: figures([
@@ -174,12 +266,14 @@ fn credit_card(offer: CreditCardOffer) -> OfferCard {
     }
 }
 
-fn savings(offer: SavingsOffer) -> OfferCard {
+fn savings(offer: SavingsOffer) -> ShownOffer {
     let (card, details) = with_details(offer);
     let as_of = DateTime::from_timestamp_millis(details.effective_as_of.millis()).as_ref().map(day);
     let introductory = details.introductory_rate.zip(details.introductory_period_months);
     let introductory = introductory.map(|(rate, months)| format!("{} for {months} months", percent(rate)));
-    OfferCard {
+    ShownOffer {
+        // The best yield is the highest.
+        keys: SortKeys { rate: Some(-details.annual_percent_yield.to_f64()), ..SortKeys::default() },
         title: details.name.unwrap_or(card.title),
         about: details.description,
         figures: figures([
@@ -194,46 +288,78 @@ fn savings(offer: SavingsOffer) -> OfferCard {
     }
 }
 
-fn mortgage(offer: MortgageOffer) -> OfferCard {
+/// The offer does not name its amount, which follows from payment, rate and term.
+fn mortgage(offer: MortgageOffer) -> ShownOffer {
     let (card, details) = with_details(offer);
-    OfferCard {
+    let [paid, rate] = [details.monthly_payment.to_f64(), details.interest_rate.to_f64()];
+    let amount = finance::amount_repaid(paid, rate, details.loan_term.unsigned_abs());
+    let amount = amount.and_then(Money::from_f64).map(money);
+    let term = match details.loan_term {
+        months if months % 12 == 0 => term(months / 12, TermUnit::Year),
+        months => term(months, TermUnit::Month),
+    };
+    ShownOffer {
+        payment: payment(Some(details.monthly_payment), None, amount, term.as_deref()),
+        keys: SortKeys {
+            payment: Some(paid),
+            rate: Some(details.apr.to_f64()),
+            months: months(details.loan_term, TermUnit::Month),
+        },
+        term,
         title: words(details.loan_type.as_str()),
         figures: figures([
             ("APR", Some(percent(details.apr))),
             ("Rate", Some(percent(details.interest_rate))),
-            ("Monthly payment", Some(money(details.monthly_payment))),
             ("Closing costs", Some(money(details.net_closing_costs))),
         ]),
         ..card
     }
 }
 
-fn special(offer: SpecialOffer) -> OfferCard {
-    OfferCard {
+fn special(offer: SpecialOffer) -> ShownOffer {
+    ShownOffer {
         uuid: offer.uuid,
         url: offer.url,
         title: offer.name,
         about: Some(offer.desc),
         disclaimers: said([offer.disclaimer]),
-        ..of(offer.partner_name)
+        institution: offer.partner_name,
+        logo_url: offer.partner_image_url,
+        ..ShownOffer::default()
     }
 }
 
-fn of(institution: String) -> OfferCard {
-    let firsts = institution.split_whitespace().take(2).filter_map(|word| word.chars().next());
-    OfferCard {
-        initials: firsts.collect(),
-        tone: institution.chars().map(u32::from).fold(0, u32::wrapping_add) % 6,
-        institution,
-        ..OfferCard::default()
+/// A monthly payment with its basis: `$336.89 to $371.58`, `a month for $10,000 over 36 months`.
+fn payment(
+    least: Option<Money>,
+    greatest: Option<Money>,
+    amount: Option<String>,
+    term: Option<&str>,
+) -> Option<(String, String)> {
+    let figure = range(least, greatest, money)?.replace('–', " to ");
+    let amount = amount.map(|amount| format!(" for {amount}")).unwrap_or_default();
+    let term = term.map(|term| format!(" over {term}")).unwrap_or_default();
+    Some((figure, format!("a month{amount}{term}")))
+}
+
+fn months(length: i32, unit: TermUnit) -> Option<f64> {
+    let length = f64::from(length);
+    match unit {
+        TermUnit::Open => None,
+        TermUnit::Day => Some(length / 30.0),
+        TermUnit::Month => Some(length),
+        TermUnit::Year => Some(length * 12.0),
     }
 }
+
+/// The badge of an offer that was selected for the person, whom its institution has not judged.
+const SELECTED: &str = "Selected for you";
 
 fn firmness(approved: bool, qualified: bool, selected: bool) -> Option<&'static str> {
     match (approved, qualified, selected) {
         (true, ..) => Some("Pre-approved"),
         (_, true, _) => Some("Pre-qualified"),
-        (.., true) => Some("Selected for you"),
+        (.., true) => Some(SELECTED),
         _ => None,
     }
 }
@@ -345,12 +471,52 @@ mod tests {
         let example = include_str!("../../openapi/examples/rate_table.json");
         let table: RateTable = serde_json::from_str(example).unwrap();
         let (offers, card) = (table.offer_count(), table.credit_card_offers[0].clone());
-        let shelf = shelf(table, &OfferEnds::default());
-        let cards: Vec<&OfferCard> = shelf.sections.iter().flat_map(|section| &section.cards).collect();
-        assert_eq!(cards.len(), offers);
-        assert!(cards.iter().all(|card| !card.institution.is_empty() && !card.title.is_empty()));
-        let shown = cards.iter().find(|shown| shown.uuid == card.uuid).unwrap();
-        assert_eq!(shown.disclaimers, ["Terms apply."]);
-        assert_eq!(shown.features, card.details.details.unwrap_or_default());
+        let cards = cards_of(table);
+        let shown: Vec<&ShownOffer> = cards.iter().flat_map(|card| &card.offers).collect();
+        assert_eq!(shown.len(), offers);
+        assert!(cards.iter().all(|card| !card.institution.is_empty()));
+        assert!(shown.iter().all(|offer| !offer.title.is_empty()));
+        let of_card = cards.iter().find(|shown| shown.offers[0].uuid == card.uuid).unwrap();
+        assert_eq!(of_card.disclaimers, ["Terms apply."]);
+        assert_eq!(of_card.offers[0].features, card.details.details.unwrap_or_default());
+    }
+
+    fn cards_of(table: RateTable) -> Vec<InstitutionCard> {
+        let sections = shelf(table, &OfferEnds::default(), &BaseUrl::default()).sections;
+        sections.into_iter().flat_map(|section| section.cards).collect()
+    }
+
+    #[test]
+    fn an_institution_has_one_card_with_its_terms_and_says_each_disclaimer_once() {
+        let example = include_str!("../../openapi/examples/rate_table.json");
+        let mut table: RateTable = serde_json::from_str(example).unwrap();
+        let first = &mut table.loan_offers[0];
+        first.terms = Some("Rates may change.".to_owned());
+        let second = LoanOffer { uuid: Uuid::nil(), term_length: 60, ..first.clone() };
+        let mut other = second.clone();
+        other.originator.name = "Other Lender".to_owned();
+        table.loan_offers.extend([other, second]);
+        let cards = cards_of(table);
+        let loans: Vec<_> = cards.iter().filter(|card| card.id.starts_with("loans-")).collect();
+        let names = loans.iter().map(|card| (&*card.id, card.offers.len())).collect::<Vec<_>>();
+        assert_eq!(names, [("loans-Wrenfold-Credit", 2), ("loans-Other-Lender", 1)]);
+        assert_eq!(loans[0].disclaimers, ["Rates may change."]);
+        let terms = loans[0].offers.iter().map(|offer| offer.term.as_deref()).collect::<Vec<_>>();
+        assert_eq!(terms, [Some("36 months"), Some("60 months")]);
+    }
+
+    #[test]
+    fn a_monthly_payment_names_the_amount_and_the_term_that_it_is_for() {
+        let example = include_str!("../../openapi/examples/rate_table.json");
+        let offer = serde_json::from_str::<RateTable>(example).unwrap().loan_offers.remove(0);
+        for (requested, amount) in [(Some(10_000), "$10,000"), (Some(20_000), "$15,000"), (None, "$15,000")] {
+            let (figure, basis) = loan(offer.clone(), requested).payment.unwrap();
+            assert_eq!(figure, "$336.89 to $371.58");
+            assert_eq!(basis, format!("a month for {amount} over 36 months"), "asked for {requested:?}");
+        }
+        let unpriced = LoanOffer { min_monthly_payment: None, max_monthly_payment: None, ..offer };
+        let unpriced = loan(unpriced, Some(10_000));
+        assert_eq!(unpriced.payment, None);
+        assert!(unpriced.figures.contains(&("Term", "36 months".to_owned())));
     }
 }

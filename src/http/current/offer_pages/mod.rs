@@ -13,10 +13,10 @@ use futures_util::StreamExt;
 use metrics::counter;
 use tokio::task::spawn_blocking;
 
-use self::brand::Brand;
+use self::brand::{Brand, WayBack};
 use self::cards::{OfferEnds, day};
 use self::templates::OfferPage;
-pub use self::templates::PageMessage;
+pub use self::templates::{PageMessage, SORTING};
 use super::table_events::{Followed, STILL_PENDING, follow, last_seen};
 use super::ui_events::{record_display, transparent_pixel};
 use crate::prelude::*;
@@ -77,7 +77,9 @@ pub async fn events(context: Context<ApiState>) -> Answer {
                 let (root, app) = (root.clone(), Arc::clone(&app));
                 async move {
                     let Some(snapshot) = change else { return Ok(STILL_PENDING) };
-                    let event = move || templates::event(&snapshot, &root, &ends(&app, &opened)?);
+                    let event = move || {
+                        templates::event(&snapshot, &app.engine().base_url, &root, &ends(&app, &opened)?)
+                    };
                     let event = spawn_blocking(event).await;
                     event.map_err(std::io::Error::other)?.map_err(|_| std::io::ErrorKind::InvalidData.into())
                 }
@@ -109,22 +111,31 @@ async fn record_seen(app: &ApiState, params: &Params) -> bool {
 async fn page(context: Context<ApiState>, framed: bool) -> Answer {
     let app = Arc::clone(&context.app);
     app.click_rates.count_address(&context.request)?;
+    let back = context.request.query_value("return").and_then(|url| app.offer_pages.way_back(url));
+    let message = |company, said| message(&app, company, framed, back.as_ref(), said);
     let opened = match find(&app, &context.params)? {
         PageLookup::Open(opened) => opened,
-        PageLookup::Expired(company) => return message(&app, Some(company), framed, PageMessage::EXPIRED),
-        PageLookup::Unknown => return message(&app, None, framed, PageMessage::UNKNOWN),
+        PageLookup::Expired(company) => return message(Some(company), PageMessage::EXPIRED),
+        PageLookup::Unknown => return message(None, PageMessage::UNKNOWN),
     };
     let snapshot = showing::rate_table(app.engine(), opened.viewer, opened.table).await;
     let Some(snapshot) = snapshot.map_err(unreadable)? else {
-        return message(&app, None, framed, PageMessage::UNKNOWN);
+        return message(None, PageMessage::UNKNOWN);
     };
     let root = root_of(&app, &context.params);
     let written = blocking("an offer page could not be written", move || {
         let (name, brand) = brand_of(&app, Some(opened.viewer.company));
-        let until = day(&opened.until);
-        let ends = ends(&app, &opened)?;
-        let page =
-            OfferPage { name, brand, framed, root: &root, until: &until, ends: &ends, snapshot: &snapshot };
+        let page = OfferPage {
+            name,
+            brand,
+            framed,
+            back: back.as_ref(),
+            base_url: &app.engine().base_url,
+            root: &root,
+            until: &day(&opened.until),
+            ends: &ends(&app, &opened)?,
+            snapshot: &snapshot,
+        };
         templates::page(&page).map(|html| html_reply(html, brand, framed))
     });
     let reply = written.await??;
@@ -139,10 +150,17 @@ fn ends(app: &ApiState, opened: &OpenPage) -> Result<OfferEnds, Failure> {
 }
 
 /// A page that explains why it has no offers, or why an offer cannot be opened.
-pub fn message(app: &ApiState, company: Option<Uuid>, framed: bool, message: PageMessage) -> Answer {
+pub fn message(
+    app: &ApiState,
+    company: Option<Uuid>,
+    framed: bool,
+    back: Option<&WayBack>,
+    message: PageMessage,
+) -> Answer {
     counter!(OFFER_PAGES, "answer" => message.name).increment(1);
     let (name, brand) = brand_of(app, company);
-    Ok(html_reply(templates::message(&name, brand, framed, message)?, brand, framed).status(message.status))
+    let html = templates::message(&name, brand, framed, back, message)?;
+    Ok(html_reply(html, brand, framed).status(message.status))
 }
 
 /// A failure as an HTML page, if there is a text for its status, with the headers of the failure.
@@ -153,7 +171,7 @@ pub fn failure_page(app: &ApiState, failure: &Failure, framed: bool) -> Option<R
         StatusCode::SERVICE_UNAVAILABLE => PageMessage::OFFER_UNAVAILABLE,
         _ => return None,
     };
-    let page = message(app, None, framed, said).ok()?;
+    let page = message(app, None, framed, None, said).ok()?;
     Some(failure.headers.iter().cloned().fold(page, |page, (name, value)| page.header(name, value)))
 }
 

@@ -6,12 +6,15 @@ use minijinja::value::{Serde, Value};
 use minijinja::{Environment, context};
 use tracing::error;
 
-use super::brand::{Brand, SCRIPT};
+use super::brand::{Brand, SCRIPT, WayBack};
 use super::cards::{self, OfferEnds, Shelf};
 use crate::prelude::*;
 use offerd_engine::matching::TableSnapshot;
-use offerd_model::RateTable;
+use offerd_model::{BaseUrl, RateTable};
 use offerd_web::{events, templates};
+
+/// The controls of the page's script, to sort and filter offers.
+pub const SORTING: &str = include_str!("sorting.html");
 
 const TEMPLATES: &[(&str, &str)] = &[
     ("layout.html", include_str!("layout.html")),
@@ -30,6 +33,10 @@ pub struct OfferPage<'a> {
     pub brand: &'a Brand,
     /// Whether it is for a frame.
     pub framed: bool,
+    /// The link back, if its address has one.
+    pub back: Option<&'a WayBack>,
+    /// The service's base URL.
+    pub base_url: &'a BaseUrl,
     /// Prefix of the addresses of its stream and images.
     pub root: &'a str,
     /// Expiry.
@@ -91,26 +98,43 @@ impl PageMessage {
 
 /// The complete page.
 pub fn page(page: &OfferPage) -> Result<String, Failure> {
-    let OfferPage { name, brand, framed, root, until, ends, snapshot } = page;
-    let shelf = read(snapshot, ends)?;
-    let moves = snapshot.pending || shelf.has_ends();
-    let shelf = Value::from(Serde(shelf));
-    let offers = Value::from_safe_string(offers(&shelf, snapshot, root)?);
-    let body = render("page.html", context! { shelf, offers, until => *until, test => snapshot.test })?;
-    let script = moves.then_some(SCRIPT);
-    layout(context! { title => "Your offers", name => name.as_str(), framed => *framed }, brand, body, script)
+    let OfferPage { name, brand, framed, back, base_url, root, until, ends, snapshot } = page;
+    let shelf = Value::from(Serde(read(snapshot, ends, base_url)?));
+    let offers = offers(&shelf, snapshot, root)?;
+    let [sorting, offers] = [SORTING.to_owned(), offers].map(Value::from_safe_string);
+    let test = snapshot.test;
+    let body = render("page.html", context! { shelf, sorting, offers, until => *until, test })?;
+    let back = Serde(back);
+    let head = context! { title => "Your offers", name => name.as_str(), framed => *framed, back };
+    layout(head, brand, body, Some(SCRIPT))
 }
 
 /// A page without offers.
-pub fn message(name: &str, brand: &Brand, framed: bool, message: PageMessage) -> Result<String, Failure> {
+pub fn message(
+    name: &str,
+    brand: &Brand,
+    framed: bool,
+    back: Option<&WayBack>,
+    message: PageMessage,
+) -> Result<String, Failure> {
     let PageMessage { heading, words, .. } = message;
     let body = render("message.html", context! { heading, words })?;
-    layout(context! { title => heading, name, framed }, brand, body, None)
+    layout(
+        context! { title => heading, name, framed, back => Serde(back) },
+        brand,
+        body,
+        framed.then_some(SCRIPT),
+    )
 }
 
 /// The offers of a table as an event, which replace those on the page.
-pub fn event(snapshot: &TableSnapshot, root: &str, ends: &OfferEnds) -> Result<Bytes, Failure> {
-    let html = offers(&Value::from(Serde(read(snapshot, ends)?)), snapshot, root)?;
+pub fn event(
+    snapshot: &TableSnapshot,
+    base_url: &BaseUrl,
+    root: &str,
+    ends: &OfferEnds,
+) -> Result<Bytes, Failure> {
+    let html = offers(&Value::from(Serde(read(snapshot, ends, base_url)?)), snapshot, root)?;
     Ok(events::event("offers", Some(snapshot.version), html.split(['\n', '\r'])))
 }
 
@@ -124,12 +148,12 @@ fn layout(head: Value, brand: &Brand, body: String, script: Option<&str>) -> Res
     render("layout.html", context! { style, script, body, ..head })
 }
 
-fn read(snapshot: &TableSnapshot, ends: &OfferEnds) -> Result<Shelf, Failure> {
+fn read(snapshot: &TableSnapshot, ends: &OfferEnds, base_url: &BaseUrl) -> Result<Shelf, Failure> {
     let table: RateTable = serde_json::from_slice(&snapshot.json).map_err(|error| {
         error!(rate_table = %snapshot.table, line = error.line(), column = error.column(), "a shown table cannot be read");
         Failure::internal()
     })?;
-    Ok(cards::shelf(table, ends))
+    Ok(cards::shelf(table, ends, base_url))
 }
 
 fn render(template: &str, context: Value) -> Result<String, Failure> {
@@ -159,9 +183,9 @@ mod tests {
 
     fn shown_with(snapshot: &TableSnapshot, ends: &OfferEnds) -> String {
         let pages = OfferPages::new(&Settings::from_layers(None, []).unwrap().offer_pages);
-        let (name, brand) = ("A & B".to_owned(), pages.brand(""));
-        page(&OfferPage { name, brand, framed: false, root: "p/", until: "May 1, 2027", ends, snapshot })
-            .unwrap()
+        let (brand, base_url) = (pages.brand(""), &BaseUrl::default());
+        let (name, framed, back, root, until) = ("A & B".to_owned(), false, None, "p/", "May 1, 2027");
+        page(&OfferPage { name, brand, framed, back, base_url, root, until, ends, snapshot }).unwrap()
     }
 
     #[test]
@@ -185,12 +209,6 @@ mod tests {
     }
 
     #[test]
-    fn a_complete_page_has_no_script() {
-        let html = shown(&snapshot(example(), false));
-        assert!(!html.contains("<script"), "{html}");
-    }
-
-    #[test]
     fn an_offer_that_ends_before_its_page_says_when_and_one_that_has_ended_leads_nowhere() {
         let table: RateTable = serde_json::from_str(&example()).unwrap();
         let offer = &table.loan_offers[0];
@@ -200,7 +218,7 @@ mod tests {
         let links = shown(&snapshot(example(), false)).matches(&link).count();
         assert_eq!(links, 1, "{link}");
         let ending = html(8_999);
-        assert!(ending.contains("data-ends-in=\"7999\"") && ending.contains("<script>"), "{ending}");
+        assert!(ending.contains("data-ends-in=\"7999\""), "{ending}");
         assert_eq!((ending.matches(&link).count(), ending.matches("class=\"over\"").count()), (1, 0));
         let ended = html(1_000);
         assert_eq!(
@@ -208,13 +226,12 @@ mod tests {
             (0, 1),
             "{ended}"
         );
-        assert!(!ended.contains("<script"), "nothing is to come");
         let standing = table.offer_count();
         for (html, standing) in [(&ending, standing), (&ended, standing - 1)] {
             assert!(html.contains(&format!("{standing} offers")), "what has ended is not counted: {html}");
         }
         let later = html(9_000);
-        assert!(!later.contains("data-ends-in") && !later.contains("<script"), "the page ends first");
+        assert!(!later.contains("data-ends-in=\""), "the page ends first");
     }
 
     /// A stream is read line by line, and there are three line endings.
@@ -222,7 +239,7 @@ mod tests {
     fn no_text_of_a_partner_is_an_event_of_its_own() {
         let hostile =
             example().replace("\"Everyday\"", "\"Everyday\\r\\nid: 9\\rdata: x\\n\\nevent: other\"");
-        let event = event(&snapshot(hostile, true), "", &OfferEnds::default()).unwrap();
+        let event = event(&snapshot(hostile, true), &BaseUrl::default(), "", &OfferEnds::default()).unwrap();
         let text = std::str::from_utf8(&event).unwrap();
         let (head, lines) = text.trim_end().split_at(text.find("data: ").unwrap());
         assert_eq!(head, "event: offers\nid: 3\n");

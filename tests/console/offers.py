@@ -74,7 +74,7 @@ def arriving(page, table, out, name):
     page.goto(table["partnerPageUrl"])
     state, cards, news = page.locator("#status"), page.locator(".terms > li"), page.locator("#news")
     said = []
-    page.expose_function("say", said.append)
+    page.expose_function("say", lambda words: said.append(words))
     page.evaluate("new MutationObserver(() => say(news.textContent)).observe(news, { childList: true })")
     expect(state).to_contain_text("still deciding")
     before = cards.count()
@@ -176,8 +176,8 @@ def sorted_and_filtered(page, table):
     assert every.evaluate_all("all => all.map(one => one.id)") == at_first, "the first order does not come back"
 
     total = page.locator(".terms > li").count()
-    term = page.locator("[name=term] option").nth(1).inner_text()
-    page.get_by_label("Term", exact=True).select_option(label=term)
+    term = page.locator("[name=term] option").nth(1).text_content()
+    page.locator("[name=term]").select_option(label=term)
     assert set(shown.evaluate_all("all => all.map(one => one.dataset.term)")) == {term}
     expect(page.locator("#news")).to_have_text(f"Showing {shown.count()} of {total} offers.")
     assert page.locator("#offers").bounding_box()["y"] == place["y"], "the offers jump"

@@ -114,7 +114,7 @@ def submit(page, token):
 def payments_with_their_basis(page):
     """Whoever reads a payment reads which amount and which term it is for."""
     payments = page.locator("#offers .price").all_inner_texts()
-    basis = re.compile(r"^\$[\d,.]+( to \$[\d,.]+)? a month for \$[\d,]+ over \d+ (month|year)s?$")
+    basis = re.compile(r"^\$[\d,.]+( to \$[\d,.]+)? a month( at first)? for \$[\d,]+ over \d+ (month|year)s?$")
     bare = [payment for payment in payments if not basis.match(payment)]
     if bare or not payments:
         fault(here, f"payments without their basis: {bare or 'none at all'}")

@@ -59,7 +59,7 @@ struct InstitutionCard {
     initials: String,
     tone: u32,
     offers: Vec<ShownOffer>,
-    /// Disclaimers of its offers that must be shown, each once.
+    /// Disclaimers that must be shown with each of its offers.
     disclaimers: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ struct ShownOffer {
     features: Vec<String>,
     /// Features that may be collapsed.
     more: Vec<String>,
-    #[serde(skip)]
+    /// Further disclaimers that must be shown.
     disclaimers: Vec<String>,
     rates_url: Option<String>,
     /// Remaining time, milliseconds, if it ends before the page does; 0 if it has ended.
@@ -139,14 +139,9 @@ fn section(
             cards.push(InstitutionCard::new(id, &mut offer));
             cards.len() - 1
         });
-        let card = &mut cards[place];
-        for disclaimer in take(&mut offer.disclaimers) {
-            if !card.disclaimers.contains(&disclaimer) {
-                card.disclaimers.push(disclaimer);
-            }
-        }
-        card.offers.push(offer);
+        cards[place].offers.push(offer);
     }
+    cards.iter_mut().for_each(InstitutionCard::share_disclaimers);
     OfferSection { id, heading, cards }
 }
 
@@ -163,6 +158,16 @@ impl InstitutionCard {
             disclaimers: Vec::new(),
             institution,
         }
+    }
+
+    /// Moves the disclaimers that all offers have to the card, which shows them once.
+    fn share_disclaimers(&mut self) {
+        let have = |disclaimer: &String| self.offers.iter().all(|it| it.disclaimers.contains(disclaimer));
+        let shared = self.offers[0].disclaimers.iter().filter(|it| have(it)).cloned().collect::<Vec<_>>();
+        for offer in &mut self.offers {
+            offer.disclaimers.retain(|disclaimer| !shared.contains(disclaimer));
+        }
+        self.disclaimers = shared;
     }
 }
 
@@ -298,21 +303,45 @@ fn mortgage(offer: MortgageOffer) -> ShownOffer {
         months if months % 12 == 0 => term(months / 12, TermUnit::Year),
         months => term(months, TermUnit::Month),
     };
+    let loan_type = details.loan_type.as_str();
+    let payment = payment(Some(details.monthly_payment), None, amount, term.as_deref());
+    let payment = payment.map(|(figure, basis)| match loan_type.ends_with("fixed") {
+        true => (figure, basis),
+        false => (figure, basis.replacen("a month", "a month at first", 1)),
+    });
     ShownOffer {
-        payment: payment(Some(details.monthly_payment), None, amount, term.as_deref()),
+        payment,
         keys: SortKeys {
             payment: Some(paid),
             rate: Some(details.apr.to_f64()),
             months: months(details.loan_term, TermUnit::Month),
         },
         term,
-        title: words(details.loan_type.as_str()),
+        title: mortgage_title(loan_type),
         figures: figures([
             ("APR", Some(percent(details.apr))),
             ("Rate", Some(percent(details.interest_rate))),
             ("Closing costs", Some(money(details.net_closing_costs))),
         ]),
         ..card
+    }
+}
+
+/// `30-year fixed`, `5/1 adjustable`; in words if it is neither.
+fn mortgage_title(loan_type: &str) -> String {
+    let figure = |word: &str| match word {
+        "five" => "5",
+        "seven" => "7",
+        "ten" => "10",
+        "fifteen" => "15",
+        "twenty" => "20",
+        "thirty" => "30",
+        _ => "40",
+    };
+    match loan_type.split('_').collect::<Vec<_>>()[..] {
+        [years, "year", "fixed"] => format!("{}-year fixed", figure(years)),
+        [years, "one", "adjustable"] => format!("{}/1 adjustable", figure(years)),
+        _ => words(loan_type),
     }
 }
 
@@ -421,6 +450,7 @@ fn words(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use offerd_model::MortgageLoanType;
 
     #[test]
     fn figures_are_written_as_people_write_them() {
@@ -434,6 +464,14 @@ mod tests {
             |thousandths: i32| percent(Percent::from_f64(f64::from(thousandths) / 1000.0).unwrap());
         assert_eq!([7_000, 7_250, 6_125, 0].map(of_thousandths), ["7.00%", "7.25%", "6.125%", "0.00%"]);
         assert_eq!(words("line_of_credit"), "Line of credit");
+        for (loan_type, title) in [
+            (MortgageLoanType::ThirtyYearFixed, "30-year fixed"),
+            (MortgageLoanType::FortyYearFixed, "40-year fixed"),
+            (MortgageLoanType::FiveOneAdjustable, "5/1 adjustable"),
+            (MortgageLoanType::FiveYearIntro, "Five year intro 30 year adjustable"),
+        ] {
+            assert_eq!(mortgage_title(loan_type.as_str()), title);
+        }
         assert_eq!(
             [(36, TermUnit::Month), (1, TermUnit::Year)].map(|(of, unit)| term(of, unit).unwrap()),
             ["36 months", "1 year"]
@@ -492,7 +530,8 @@ mod tests {
         let mut table: RateTable = serde_json::from_str(example).unwrap();
         let first = &mut table.loan_offers[0];
         first.terms = Some("Rates may change.".to_owned());
-        let second = LoanOffer { uuid: Uuid::nil(), term_length: 60, ..first.clone() };
+        let mut second = LoanOffer { uuid: Uuid::nil(), term_length: 60, ..first.clone() };
+        second.product_sub_type_disclaimer = Some("Fees apply.".to_owned());
         let mut other = second.clone();
         other.originator.name = "Other Lender".to_owned();
         table.loan_offers.extend([other, second]);
@@ -501,6 +540,8 @@ mod tests {
         let names = loans.iter().map(|card| (&*card.id, card.offers.len())).collect::<Vec<_>>();
         assert_eq!(names, [("loans-Wrenfold-Credit", 2), ("loans-Other-Lender", 1)]);
         assert_eq!(loans[0].disclaimers, ["Rates may change."]);
+        let own = loans[0].offers.iter().map(|offer| offer.disclaimers.join(" ")).collect::<Vec<_>>();
+        assert_eq!(own, ["", "Fees apply."], "what holds for one stays with it");
         let terms = loans[0].offers.iter().map(|offer| offer.term.as_deref()).collect::<Vec<_>>();
         assert_eq!(terms, [Some("36 months"), Some("60 months")]);
     }

@@ -109,8 +109,9 @@ function renew(old, fresh) {
       child.classList.add("fresh");
       old.append(child);
       for (const within of child.querySelectorAll(".list")) [...within.children].forEach((one, at) => { one.nth = at; });
-    } else if (list) {
-      renew(known.querySelector(".list"), list);
+    } else {
+      if (list) renew(known.querySelector(".list"), list);
+      // A card shows the disclaimers that all of its offers have, so a new offer may change where they stand.
       known.querySelector(":scope > .fine")?.replaceWith(child.querySelector(":scope > .fine"));
     }
     (known ?? child).nth = nth;
@@ -138,7 +139,8 @@ function arrange() {
   sorting.hidden = all.length < 2 && !state.classList.contains("pending");
   sorting.classList.toggle("idle", all.length < 2);
   sorting.querySelector("button").classList.toggle("idle", shown === all.length);
-  sorting.querySelector("p span").textContent = shown === 0 ? "No offer fits." : `Showing ${shown} of ${all.length} offers.`;
+  sorting.querySelector("p span").textContent =
+    shown === 0 ? "No offer fits." : `Showing ${shown === all.length ? "all" : `${shown} of`} ${all.length} offers.`;
 }
 
 // Puts the children of a list in the order of their keys, the lowest first.

@@ -21,7 +21,8 @@ const LOADED: &[(&str, &str, &str)] = &[
 /// Names of the page's files.
 pub const FILES: &[&str] = &["demo.css", "demo.js", "offers.css", "offers.js"];
 
-/// The page may load its own files, of which two are also the offer page's, and the logos of sample partners, and call its own host.
+/// The page may load its own files, of which two are also the offer page's, and the logos of sample partners,
+/// and call its own host.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; \
      form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",

@@ -67,7 +67,7 @@ pub const API: &[ApiRoute] = api_routes! {
         "Rate tables" streamRateTable {
             .about("Each event `rateTable` holds the whole table; its id is the table's version.")
             .header("Last-Event-ID", "The version that the client has already.")
-            .query(SECRET, "Instead of a token, for a browser's `EventSource`: from the header `Table-Events` of a pending table. \
+            .query(SECRET, "Instead of a token, for a browser's `EventSource`: from the header `Table-Events` of the answer to a submit. \
                 Valid for this table, until an hour after its deadline.", uuid())
             .answers_events::<RateTable>("The rate table, whenever it changes.")
             .answers_empty(204, "The table is complete, and the client has seen it: an `EventSource` stops.")
@@ -124,7 +124,7 @@ pub const API: &[ApiRoute] = api_routes! {
         "Rate tables" submitLeadAgain {
             .about("A publishable token may do this for 24 hours after the lead was created (a setting of the operator); after that it gets 404.")
             .repeatable(shared::FOR_A_DAY).newer_values().with(shared::lead).body_optional().prefers(shared::WAIT)
-            .with(shared::rate_table)
+            .with(shared::rate_table).with_header("Table-Events")
             .refuses(Failure::under_way(), "The call that it repeats is in progress.")
             .unknown("Lead", "The company has no such lead, or the lead is too old for a publishable token.")
         }

@@ -9,7 +9,7 @@ use offerd_model::{Attribute, Lead};
 use offerd_partners::http::HttpRequest;
 
 /// Placeholders of personal values; an attribute gets the first one that it accepts.
-const PLACEHOLDERS: [&str; 9] = [
+const PLACEHOLDERS: [&str; 11] = [
     "***",
     "masked@example.com",
     "2025550100",
@@ -19,6 +19,8 @@ const PLACEHOLDERS: [&str; 9] = [
     "00000",
     "00000000",
     "00000000000000000",
+    "https://cert.trustedform.com/masked",
+    "00000000-0000-0000-0000-000000000000",
 ];
 
 /// Placeholders inside arrays of sections, which [`Attribute::all`] does not cover.

@@ -45,7 +45,7 @@ pub async fn submit_again(mut context: Context<ApiState>) -> Answer {
     let since = matchmaker.engine().complete.generation();
     let submitted = matchmaker.submit_again(merge, key.as_ref(), trace.as_ref(), permit, until).await;
     let submitted = submitted.map_err(refused)?.ok_or_else(|| Failure::unknown_uuid("Lead", lead))?;
-    answered(submitted, |snapshot| Ok(reply(&context.app, snapshot, since)))
+    answered(submitted, |snapshot| Ok(to_submit(&context.app, snapshot, since)))
 }
 
 /// Shows a rate table of the caller's company, or 304; with `Prefer: wait`, once it has changed.
@@ -67,7 +67,7 @@ pub async fn show_for(context: Context<ApiState>, mark: &str) -> Answer {
         Polled::Shown(snapshot) => Ok(reply(&app, snapshot, since)),
         Polled::Unchanged(held) => {
             let reply = tagged(&app, Reply::not_modified(), held.version);
-            Ok(if held.pending { pending(&app, reply, (uuid, held.deadline)) } else { reply })
+            Ok(if held.pending { pending(reply, held.deadline) } else { reply })
         }
     }
 }
@@ -80,7 +80,20 @@ async fn accept_lead(mut context: Context<ApiState>, until: Until) -> Answer {
     let submission = read_submission(&mut context).await?;
     let since = context.app.engine().complete.generation();
     let submitted = context.app.matchmaker.submit(submission, until).await.map_err(refused)?;
-    answered(submitted, |snapshot| Ok(reply(&context.app, snapshot, since)))
+    answered(submitted, |snapshot| Ok(to_submit(&context.app, snapshot, since)))
+}
+
+/// The reply to a submit: while the table is pending, with the address of its stream for a browser's
+/// `EventSource`.
+fn to_submit(app: &Arc<ApiState>, snapshot: TableSnapshot, since: Generation) -> Reply {
+    let (table, is_pending) = (snapshot.table, snapshot.pending);
+    let reply = reply(app, snapshot, since);
+    if !is_pending {
+        return reply;
+    }
+    let secret = app.engine().records.templates.ids.stream(table);
+    let events = format_args!("/originator/rateTables/{table}/events?{SECRET}={secret}");
+    reply.header(TABLE_EVENTS, visible(app.engine().base_url.absolute(events)))
 }
 
 /// The reply for a rate table read after `since`, with its entity tag and, if pending, a time to retry.
@@ -88,22 +101,17 @@ fn reply(app: &Arc<ApiState>, snapshot: TableSnapshot, since: Generation) -> Rep
     let TableSnapshot { table, json, version, deadline, .. } = snapshot;
     let reply = tagged(app, Reply::json_bytes(json), version);
     if snapshot.pending {
-        return pending(app, reply, (table, deadline));
+        return pending(reply, deadline);
     }
     reply.kept_in(TableCacheHandle { app: Arc::clone(app), table, since })
 }
 
-/// Adds when the table is complete at the latest, and the address of its stream for a browser's `EventSource`.
-fn pending(app: &ApiState, reply: Reply, (table, deadline): (Uuid, i64)) -> Reply {
-    let header =
-        |text: String| HeaderValue::try_from(text).expect("instants and addresses are visible ASCII");
-    let engine = app.engine();
-    let secret = engine.records.templates.ids.stream(table);
-    let events = format_args!("/originator/rateTables/{table}/events?{SECRET}={secret}");
-    reply
-        .retry_after(POLL_EVERY_S)
-        .header(TABLE_DEADLINE, header(Timestamp::at(deadline).to_string()))
-        .header(TABLE_EVENTS, header(engine.base_url.absolute(events)))
+fn pending(reply: Reply, deadline: i64) -> Reply {
+    reply.retry_after(POLL_EVERY_S).header(TABLE_DEADLINE, visible(Timestamp::at(deadline).to_string()))
+}
+
+fn visible(text: String) -> HeaderValue {
+    HeaderValue::try_from(text).expect("instants and addresses are visible ASCII")
 }
 
 fn tagged(app: &ApiState, reply: Reply, version: u32) -> Reply {

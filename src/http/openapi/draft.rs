@@ -380,7 +380,7 @@ const HEADERS: &[HeaderRow] = &[
     ("Retry-After", "Seconds until a retry makes sense.", || integer(0, i32::MAX)),
     (
         "Table-Events",
-        "The address of the table's stream for a browser's `EventSource`, with a secret, while the table is pending.",
+        "The address of the table's stream for a browser's `EventSource`, with a secret, if the table is pending.",
         text,
     ),
     ("Table-Deadline", "When the rate table will be complete at the latest, while it is pending.", || {

@@ -38,6 +38,7 @@ pub fn submit(draft: OperationDraft<'_>) -> OperationDraft<'_> {
         .newer_values()
         .with(lead)
         .with(rate_table)
+        .with_header("Table-Events")
         .refuses(Failure::conflict(Uuid::nil()), "The lead exists already.")
 }
 
@@ -53,11 +54,7 @@ pub fn lead(draft: OperationDraft<'_>) -> OperationDraft<'_> {
 /// Answers with a rate table.
 pub fn rate_table(draft: OperationDraft<'_>) -> OperationDraft<'_> {
     let draft = draft.answers::<RateTable>(200, "The rate table.");
-    draft
-        .with_header("ETag")
-        .with_header("Retry-After")
-        .with_header("Table-Deadline")
-        .with_header("Table-Events")
+    draft.with_header("ETag").with_header("Retry-After").with_header("Table-Deadline")
 }
 
 /// Answers with an offer page.

@@ -8,7 +8,7 @@ use super::command::{blocking, wants_csv};
 use super::partner_events::known;
 use super::prelude::*;
 use offerd_insight::nodes::NodeStatus;
-use offerd_insight::reports::query::{QueryFaults, ReportQuery};
+use offerd_insight::reports::query::{OfferInForce, QueryFaults, ReportQuery};
 use offerd_insight::reports::report::Report;
 use offerd_insight::reports::statement::{self, Reconciliation, Statement};
 use offerd_insight::reports::{Rebuild, RebuildProgress, Rebuilt, ReportFault, Reports};
@@ -63,8 +63,23 @@ pub(super) async fn settle(app: &AdminState) {
 /// Makes a report. 422 with all faults of the parameters; 503 while the maximum number is being made.
 pub(super) async fn made(app: &Arc<AdminState>, pairs: &[(String, String)]) -> Result<Report> {
     let reports = reports(app)?;
-    let query = reports.query(pairs).map_err(unfit)?;
+    let query = with_offers(app, reports.query(pairs).map_err(unfit)?);
     run_query(reports, query).await?.map_err(failed)
+}
+
+/// Adds the offers in force to a query by offer.
+pub(super) fn with_offers(app: &AdminState, mut query: ReportQuery) -> ReportQuery {
+    if !query.is_by_offer() {
+        return query;
+    }
+    for seat in app.engine.book().seats().iter().filter(|seat| !seat.paused) {
+        let (partner, product) = (&seat.identity.key, seat.product_type);
+        for text in seat.offers.iter().map(|offer| &offer.text) {
+            let Some(terms) = &text.click_terms else { continue };
+            query.in_force.push(OfferInForce::of(partner, terms.key(), product, text.sub_type));
+        }
+    }
+    query
 }
 
 pub(super) async fn run_query(reports: Reports, query: ReportQuery) -> Result<Result<Report, ReportFault>> {

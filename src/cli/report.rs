@@ -229,7 +229,7 @@ fn print_found(found: &Reconciliation) {
 }
 
 fn sheet(report: &Report) -> Sheet {
-    let shown: Vec<Figure> = Figure::ALL.into_iter().filter(|figure| is_shown(*figure, report)).collect();
+    let shown: Vec<Figure> = report.figures().filter(|figure| is_shown(*figure, report)).collect();
     let headings = shown.iter().map(|figure| (figure.heading().to_lowercase(), ColumnKind::Figure));
     let columns = report.by.iter().map(|by| (by.clone(), ColumnKind::Text)).chain(headings);
     let total: Vec<String> =
@@ -252,7 +252,7 @@ fn is_shown(figure: Figure, report: &Report) -> bool {
 
 /// A figure, followed by the one of the preceding range and the change in percent.
 fn cell(figure: Figure, figures: &Figures, before: Option<&Figures>) -> String {
-    let written = |value: f64| if figure.is_dollars() { page::dollars(value) } else { format!("{value}") };
+    let written = |value: f64| if figure.is_count() { format!("{value}") } else { figure.writing()(value) };
     let now = figures.get(figure).map_or("–".to_owned(), written);
     match before.map(|before| before.get(figure)) {
         None => now,
@@ -278,7 +278,7 @@ fn summary(report: &Report) -> String {
         let at = page::minute(at);
         lines.push(format!("not counted yet: arrivals since {at}; a running daemon counts them"));
     }
-    if !report.test && report.total.get(Figure::Leads) == Some(0.0) {
+    if !report.test && report.total.leads == 0 && report.total.shown == 0 {
         lines.push("no live lead is counted here; `--test` counts those of test tokens".to_owned());
     }
     lines.join("\n")

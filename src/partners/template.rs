@@ -52,6 +52,13 @@ pub struct ClickTerms {
     pub valid_for_ms: Option<i64>,
 }
 
+impl ClickTerms {
+    /// The key of the offer, without a term.
+    pub fn key(&self) -> &str {
+        self.name.split('/').next().unwrap_or_default()
+    }
+}
+
 /// Default validity of an offer from the creation of its table: 31 days in ms.
 pub const OFFER_MS: i64 = 31 * 24 * 60 * 60 * 1000;
 

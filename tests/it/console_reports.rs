@@ -7,7 +7,7 @@ use crate::kit::Daemon;
 use crate::kit::partners::partner;
 
 async fn counted() -> Daemon {
-    let partners = vec![partner("bank").loan(""), partner("lender").loan("")];
+    let partners = vec![partner("bank").loan(""), partner("lender").loan(""), partner("saver").savings("")];
     let daemon = Daemon::with_partners(partners).start().await;
     for campaign in ["spring", "spring", "<b>autumn</b>"] {
         let lead = json!({
@@ -45,6 +45,49 @@ async fn rows_are_ordered_by_their_headings_and_drawn() {
     assert!(offers.contains("<h2>Offers by day</h2>"), "what is drawn can be chosen: {offers}");
     assert!(offers.contains("download?leads=test&amp;by=day&amp;chart=offers"), "and is kept: {offers}");
     assert_eq!(page(&daemon, "/console/reports/download?by=day&chart=offers").await.status, 200);
+}
+
+/// The address behind a figure of a row.
+fn link(page: &str, row: &str, figure: &str) -> String {
+    let is_it = |line: &&str| line.contains(row) && line.contains("data-label");
+    let row = page.split("<tr>").find(is_it).unwrap_or_else(|| panic!("{row}: {page}"));
+    let cell = row.split(&format!("data-label=\"{figure}\">")).nth(1).expect("a figure");
+    let link = cell.split("</td>").next().unwrap().split("href=\"").nth(1).expect("it has a link");
+    link.split('"').next().unwrap().replace("&amp;", "&").replace("&#x2f;", "/")
+}
+
+#[tokio::test]
+async fn a_figure_leads_to_its_rate_tables_whose_total_it_is() {
+    let daemon = counted().await;
+    for (by, row, figure, total) in [
+        ("campaign", ">spring<", "Leads", "<strong>2</strong> leads, test leads"),
+        ("campaign", ">all<", "Leads", "<strong>3</strong> leads, test leads"),
+        ("partner", ">bank<", "Leads", "<strong>3</strong> leads, test leads"),
+        ("partner", ">all<", "Shown", "<strong>6</strong> shown, test leads"),
+        ("offer", ">lender/", "Shown", "<strong>3</strong> shown of <code>lender/"),
+    ] {
+        let report = html(&daemon, &format!("/console/reports?leads=test&by={by}")).await;
+        let list = html(&daemon, &link(&report, row, figure)).await;
+        assert!(list.contains(total) && list.contains("days of UTC"), "{by} {row}: {list}");
+        let listed = list.matches("<a class=\"mono nowrap\" href=\"/console/rateTables/").count();
+        assert_eq!(listed, if total.contains(">2<") { 2 } else { 3 }, "{by} {row}");
+        assert!(list.contains("name=\"counted\""), "the form keeps it: {list}");
+    }
+    let live = html(&daemon, "/console/rateTables?counted=leads&leads=live").await;
+    assert!(live.contains("<strong>0</strong> leads, live leads"), "{live}");
+    let wrong = html(&daemon, "/console/rateTables?counted=luck&zone=Mars").await;
+    assert!(wrong.contains("counted must be one of") && wrong.contains("zone must be one of"), "{wrong}");
+}
+
+#[tokio::test]
+async fn by_offer_what_was_never_shown_or_clicked_is_told() {
+    let daemon = counted().await;
+    let told = html(&daemon, "/console/reports?leads=test&by=offer").await;
+    let is_row = |row: &&str, offer: &str| row.contains(offer) && row.contains("data-label");
+    let row = |offer: &str| told.split("<tr>").find(|row| is_row(row, offer)).expect("a row").to_owned();
+    assert!(row(">saver/").contains("never shown"), "{told}");
+    assert!(row(">bank/").contains("never clicked"), "{told}");
+    assert!(!told.contains("data-label=\"Leads\"") && told.contains("data-label=\"Position\""), "{told}");
 }
 
 #[tokio::test]

@@ -115,7 +115,17 @@ fn asked_for(request: &ConsoleRequest, counted: &Reports) -> Result<ReportQuery>
     let test = request.query_value("leads") == Some("test");
     let order = SortOrder { by: OrderBy::Figure(Figure::Leads), descending: true };
     let range = DayRange { first, last };
-    Ok(ReportQuery { range, by: vec![by], filters, zone, test, compare: false, order, limit: COMPANIES })
+    Ok(ReportQuery {
+        range,
+        by: vec![by],
+        filters,
+        zone,
+        test,
+        compare: false,
+        order,
+        limit: COMPANIES,
+        in_force: Vec::new(),
+    })
 }
 
 fn tables(

@@ -3,9 +3,10 @@
 
 use chrono::NaiveDate;
 
-use super::super::reports::{as_csv, failed, made, reports, run_query};
+use super::super::reports::{as_csv, failed, made, reports, run_query, with_offers};
 use super::chart::{Chart, ChartLine, WIDE, days};
 use super::prelude::*;
+use super::rate_tables::COUNTED;
 use offerd_insight::reports::dimension::DimensionSlot;
 use offerd_insight::reports::figures::{Figure, Figures};
 use offerd_insight::reports::query::{DayRange, OrderBy, QueryFaults, ReportQuery, SortOrder};
@@ -34,7 +35,9 @@ pub(super) async fn show(request: &ConsoleRequest) -> Result<View> {
     let query = asked_for(request, &counted);
     let form = form(&given(request), &counted, query.as_ref().ok());
     let made = match query {
-        Ok(query) => run_query(counted, query.clone()).await?.map(|report| (query, report)),
+        Ok(query) => {
+            run_query(counted, with_offers(&request.app, query.clone())).await?.map(|report| (query, report))
+        }
         Err(faults) => Err(ReportFault::Query(faults)),
     };
     let (faults, shown) = match made {
@@ -138,19 +141,43 @@ fn shown(request: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Resu
     let bars = (chart.is_none() && !report.rows.is_empty()).then(|| bars(drawn, &named));
     let row = |row: &Row| {
         fields! {
-            by => values.named(row),
-            cells => cells(&row.figures, row.before.as_ref(), values.tables_of(query, row).as_deref()),
+            by => values.named(row), never => never(query, &row.figures),
+            cells => cells(report, &row.figures, row.before.as_ref(), values.tables_of(query, &row.by)),
         }
     };
     Ok(fields! {
         from => report.from.to_string(), to => report.to.to_string(),
         before => report.before.map(|(first, last)| format!("{first} to {last}")),
-        zone => report.zone, columns => columns(request, query),
+        // Today so far is held against a whole day.
+        unfinished => report.to == Utc::now().with_timezone(&query.zone).date_naive(),
+        zone => report.zone, columns => columns(request, query, report),
         rows => report.rows.iter().map(row).collect::<Vec<_>>(),
-        total => cells(&report.total, report.total_before.as_ref(), None),
+        total => cells(report, &report.total, report.total_before.as_ref(), values.tables_of(query, &[])),
         left_out => report.rows_left_out, behind => report.uncounted_from, bars, chart,
         download => address("/console/reports/download", &given(request)),
     })
+}
+
+/// What never happened to an offer, in words.
+fn never(query: &ReportQuery, figures: &Figures) -> Option<&'static str> {
+    match (figures.shown, figures.clicks) {
+        _ if !query.is_by_offer() => None,
+        (0, 0) => Some("never shown"),
+        (1.., 0) => Some("never clicked"),
+        _ => None,
+    }
+}
+
+/// The search for the rate tables of a row, by figure.
+struct TablesOfRow(Vec<(String, String)>);
+
+impl TablesOfRow {
+    /// The address of those that a figure counts; a figure of events has none.
+    fn counted(&self, figure: Figure) -> Option<String> {
+        let counted = COUNTED.into_iter().find(|(_, of)| *of == figure)?.0;
+        let pairs = self.0.iter().cloned().chain([("counted".to_owned(), counted.to_owned())]);
+        Some(address("/console/rateTables", &pairs.collect::<Vec<_>>()))
+    }
 }
 
 struct ValueNames {
@@ -180,12 +207,11 @@ impl ValueNames {
         self.by.iter().zip(&row.by).map(named).collect()
     }
 
-    /// The search address for the rate tables of a row, if they can be found by its values.
-    fn tables_of(&self, query: &ReportQuery, row: &Row) -> Option<String> {
+    /// The search for the rate tables of a row, or of all rows, if they can be found by its values.
+    fn tables_of(&self, query: &ReportQuery, row: &[String]) -> Option<TablesOfRow> {
         let DayRange { mut first, mut last } = query.range;
         let mut pairs = Vec::new();
-        for (by, value) in self.by.iter().zip(&row.by).chain(query.filters.iter().map(|(by, one)| (by, one)))
-        {
+        for (by, value) in self.by.iter().zip(row).chain(query.filters.iter().map(|(by, one)| (by, one))) {
             if by.is_time() {
                 let begins = |day: &NaiveDate| by.value(*day) == *value;
                 let all = || first.iter_days().take_while(|day| *day <= query.range.last).filter(begins);
@@ -197,17 +223,22 @@ impl ValueNames {
                 None => ("company", self.companies.get(value)?.to_string()),
                 Some(DimensionSlot::PARTNER) if !is_reserved => ("partner", value.clone()),
                 Some(DimensionSlot::PRODUCT) if !is_reserved => ("product", value.clone()),
+                Some(DimensionSlot::OFFER) if !is_reserved => ("offer", value.clone()),
                 Some(slot) if slot.is_tag() && !is_reserved => ("tag", format!("{by}={value}")),
                 Some(_) => return None,
             };
             pairs.push((sought.0.to_owned(), sought.1));
         }
         pairs.extend([("from", first), ("to", last)].map(|(name, day)| (name.to_owned(), day.to_string())));
-        Some(address("/console/rateTables", &pairs))
+        let leads = if query.test { "test" } else { "live" };
+        pairs.extend(
+            [("zone", query.zone.name()), ("leads", leads)].map(|(name, of)| (name.into(), of.into())),
+        );
+        Some(TablesOfRow(pairs))
     }
 }
 
-fn columns(request: &ConsoleRequest, query: &ReportQuery) -> Vec<Value> {
+fn columns(request: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Vec<Value> {
     let link = |name: &str, by: OrderBy| {
         let SortOrder { by: sorted, descending } = query.order;
         let is_sorted = sorted == by;
@@ -225,7 +256,7 @@ fn columns(request: &ConsoleRequest, query: &ReportQuery) -> Vec<Value> {
         let link = link(&title, OrderBy::Dimension(place));
         fields! { title, is_figure => false, change, ..link }
     });
-    let figures = Figure::ALL.into_iter().map(|figure| {
+    let figures = report.figures().map(|figure| {
         let title = figure.heading();
         let change = query.compare.then(|| link(&figure.change(), OrderBy::Change(figure)));
         fields! { title, is_figure => true, change, ..link(figure.name(), OrderBy::Figure(figure)) }
@@ -239,12 +270,14 @@ pub(super) fn address(path: &str, pairs: &[(String, String)]) -> String {
     format!("{path}?{}", query.finish())
 }
 
-fn cells(figures: &Figures, before: Option<&Figures>, tables: Option<&str>) -> Vec<Value> {
-    let link = |figure: Figure| match (figure, tables?) {
-        (Figure::Leads, tables) => Some(tables.to_owned()),
-        (Figure::WithoutOffers, tables) if figures.without_offers > 0 => Some(format!("{tables}&none=yes")),
-        _ => None,
-    };
+fn cells(
+    report: &Report,
+    figures: &Figures,
+    before: Option<&Figures>,
+    tables: Option<TablesOfRow>,
+) -> Vec<Value> {
+    let is_some = |figure| figures.get(figure).is_some_and(|count| count > 0.0);
+    let link = |figure: Figure| tables.as_ref()?.counted(figure).filter(|_| is_some(figure));
     let change = |figure| before.and_then(|before| figures.change(before, figure));
     let cell = |figure: Figure| {
         fields! {
@@ -254,7 +287,7 @@ fn cells(figures: &Figures, before: Option<&Figures>, tables: Option<&str>) -> V
             link => link(figure),
         }
     };
-    Figure::ALL.into_iter().map(cell).collect()
+    report.figures().map(cell).collect()
 }
 
 /// `+12 (+20.0 %)`, `−3 (−10.5 %)`, `±0`
@@ -264,19 +297,15 @@ fn changed(figure: Figure, (more, part): (f64, Option<f64>)) -> String {
     }
     let sign = if more > 0.0 { "+" } else { "−" };
     let part = part.map_or_else(String::new, |part| format!(" ({sign}{:.1} %)", part.abs() * 100.0));
-    format!("{sign}{}{part}", writing(figure)(more.abs()))
+    format!("{sign}{}{part}", figure.writing()(more.abs()))
 }
 
 fn text(figures: &Figures, figure: Figure) -> String {
     match figures.get(figure) {
-        Some(value) => writing(figure)(value),
+        Some(value) => figure.writing()(value),
         None if figures.is_unreported(figure) => "not reported".to_owned(),
         None => "–".to_owned(),
     }
-}
-
-fn writing(figure: Figure) -> fn(f64) -> String {
-    if figure.is_dollars() { figures::dollars } else { figures::count }
 }
 
 /// The drawn figure: the chosen one; else the sort figure; else payouts, or leads if there are none.
@@ -287,6 +316,7 @@ fn drawn(request: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Figu
         OrderBy::Dimension(_) if report.total.get(Figure::Payouts).is_some_and(|sum| sum != 0.0) => {
             Figure::Payouts
         }
+        OrderBy::Dimension(_) if query.is_by_offer() => Figure::Shown,
         OrderBy::Dimension(_) => Figure::Leads,
     };
     chosen.and_then(|(_, name)| figure_named(name)).unwrap_or(usual)
@@ -358,5 +388,5 @@ fn chart(figure: Figure, query: &ReportQuery, report: &Report, place: usize) -> 
         source: "lead_events, lead_payouts and rate_tables, counted into reports".to_owned(),
         ..Chart::default()
     };
-    days(chart, WIDE, &times, &lines, writing(figure)).map(|drawn| (heading, drawn))
+    days(chart, WIDE, &times, &lines, figure.writing()).map(|drawn| (heading, drawn))
 }

@@ -548,6 +548,11 @@ impl ReportSettings {
     pub fn usual_zone(&self) -> Tz {
         self.zones.first().copied().unwrap_or(Tz::UTC)
     }
+
+    /// The time zone of this name, if its days are counted.
+    pub fn zone(&self, name: &str) -> Option<Tz> {
+        self.zones.iter().copied().find(|zone| zone.name() == name)
+    }
 }
 
 impl StoreSettings {
@@ -597,8 +602,19 @@ const ZONES_MAX: usize = 4;
 /// Most counted tags: each one makes a pair with every other dimension.
 const TAGS_MAX: usize = 8;
 
-const DIMENSIONS: [&str; 10] =
-    ["day", "week", "month", "company", "product", "subType", "partner", "rating", "state", "experiment"];
+const DIMENSIONS: [&str; 11] = [
+    "day",
+    "week",
+    "month",
+    "company",
+    "product",
+    "subType",
+    "partner",
+    "rating",
+    "state",
+    "experiment",
+    "offer",
+];
 
 /// Headers in which proxies name users, of those without `x-`.
 const USER_HEADERS: [&str; 4] =

@@ -221,7 +221,7 @@ impl AskedSeats {
         self.offers.push(OwnOffer {
             uuid: records.templates.ids.offer(uuid, shown.number),
             seat: Arc::clone(seat),
-            shown: *shown,
+            shown: shown.clone(),
             is_clicked: clicks.is_some_and(|clicks| clicks > 0),
         });
         Ok(())

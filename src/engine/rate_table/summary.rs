@@ -1,4 +1,4 @@
-//! What a rate table is billed and counted by, which stays when its lead is erased: no terms and no texts.
+//! What a rate table is billed and counted by, which stays when its lead is erased: no terms, and no texts but keys of offers.
 
 use std::sync::Arc;
 
@@ -27,19 +27,34 @@ pub struct CountedTable {
 pub struct TableSummary {
     /// The positions of the seats that were asked.
     pub asked: Vec<u16>,
-    /// The offers of all answers, each with the position of its seat.
-    pub offers: Vec<(u16, Option<ProductSubType>)>,
+    /// The offers of all answers.
+    pub offers: Vec<AnsweredOffer>,
     /// The offers shown.
     pub shown: Vec<ShownOffer>,
 }
 
+/// An offer that a partner answered with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AnsweredOffer {
+    /// The position of its seat.
+    pub seat: u16,
+    /// Its key in the partner's file; none if its template is lost.
+    pub key: Option<String>,
+    /// Its product sub-type.
+    pub product_sub_type: Option<ProductSubType>,
+}
+
 /// An offer that a lead was shown.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ShownOffer {
     /// Its number in the table.
     pub number: u16,
+    /// Its place in its array, from 1.
+    pub position: u16,
     /// The position of its seat.
     pub seat: u16,
+    /// Its key in the partner's file; none if its template is lost.
+    pub key: Option<String>,
     /// Its product sub-type.
     pub product_sub_type: Option<ProductSubType>,
     /// Whether it is a special offer.
@@ -56,24 +71,32 @@ impl TableSummary {
         text: impl Fn(&Quote) -> Option<Arc<Template>>,
     ) -> Self {
         let asked = answers.iter().filter(|answer| answer.outcome.was_asked()).map(|answer| answer.seat);
-        let sub_type = |quote: &Quote| text(quote)?.sub_type;
-        let quotes = |answer: &SeatOutcome| {
-            let seat = answer.seat;
-            answer.outcome.quotes().iter().map(|quote| (seat, sub_type(quote))).collect::<Vec<_>>()
+        let key = |text: Option<&Template>| Some(text?.click_terms.as_ref()?.key().to_owned());
+        let answered = |seat, quote: &Quote| {
+            let text = text(quote);
+            let product_sub_type = text.as_ref().and_then(|text| text.sub_type);
+            AnsweredOffer { seat, key: key(text.as_deref()), product_sub_type }
         };
-        let shown = |offer: &NumberedOffer| {
+        let quotes = |answer: &SeatOutcome| {
+            let quotes = answer.outcome.quotes().iter();
+            quotes.map(|quote| answered(answer.seat, quote)).collect::<Vec<_>>()
+        };
+        let shown = |(offer, position): (&NumberedOffer, u16)| {
             let text = text(&offer.quote);
             let terms = text.as_ref().and_then(|text| text.click_terms.as_ref());
             ShownOffer {
                 number: offer.number,
+                position,
                 seat: offer.seat,
+                key: key(text.as_deref()),
                 product_sub_type: text.as_ref().and_then(|text| text.sub_type),
                 special: matches!(offer.quote.terms, QuoteTerms::Special(_)),
                 payout: terms.map(|terms| terms.payout),
             }
         };
         let (asked, offers) = (asked.collect(), answers.iter().flat_map(quotes).collect());
-        Self { asked, offers, shown: table.arrays().flat_map(|(_, offers)| offers).map(shown).collect() }
+        let placed = table.arrays().flat_map(|(_, offers)| offers.iter().zip(1..));
+        Self { asked, offers, shown: placed.map(shown).collect() }
     }
 }
 
@@ -81,6 +104,13 @@ impl CountedTable {
     /// Its uuid, with its seats.
     pub fn asked(&self) -> (Uuid, &[Arc<RecordedSeat>]) {
         (self.head.uuid, &self.seats)
+    }
+
+    /// The seats that the lead was for: all but second-look ones that were not asked.
+    pub fn concerned(&self) -> impl Iterator<Item = &Arc<RecordedSeat>> {
+        let asked = &self.summary.asked;
+        let seats = (0..).zip(&self.seats);
+        seats.filter(|(at, seat)| !seat.second_look || asked.contains(at)).map(|(_, seat)| seat)
     }
 
     /// The shown offer of this number, with its seat.

@@ -219,7 +219,7 @@ mod tests {
         assert!(read_all(&[&[FORMAT + 1], &bytes[1..]].concat()).is_err());
         assert!(read_all(&[&bytes[..], &[0]].concat()).is_err());
         assert!(read_all(&bytes[..bytes.len() - 1]).is_err());
-        assert!(read_all(&[FORMAT, 1, 15]).is_err());
+        assert!(read_all(&[FORMAT, 1, Measure::COUNT as u8 + 1]).is_err());
     }
 
     #[test]

@@ -173,6 +173,15 @@ impl ReportCount {
         self.pending.add(self.at(at), &values, measures);
     }
 
+    /// Counts an offer that is shown, with its position in the dimensions of offers.
+    pub fn add_shown(&mut self, when: CompanyTime, of: &CountedLead, offer: &PartnerSeat, position: u16) {
+        let values = self.values(when.company, of, Some(offer));
+        let at = self.at(when);
+        self.pending.add(at, &values, Measures::of(Measure::Shown, 1));
+        let position = Measures::of(Measure::Positions, position.into());
+        self.pending.add_once(at, &[values], CellDimensions::is_of_offers, position);
+    }
+
     /// Counts something about a rate table: in the whole, and once for each product type of its seats.
     pub fn add_table(&mut self, when: CompanyTime, products: &BTreeSet<ProductType>, measures: Measures) {
         let ids = products.iter().map(|it| self.id(when.company, DimensionSlot::PRODUCT, it.as_str()));
@@ -232,11 +241,16 @@ impl ReportCount {
             set(slot, self.ids(company, slot, values.into_iter().flatten().map(String::as_str), instead));
         }
         let experiments = person.experiments();
-        if !experiments.is_empty() {
-            slots.resize(SLOTS_MAX, Vec::new());
-            let labels = experiments.iter().map(String::as_str);
-            slots[usize::from(DimensionSlot::EXPERIMENT.0)] =
-                self.ids(company, DimensionSlot::EXPERIMENT, labels, NONE);
+        let offer = seat.and_then(|seat| seat.offer.as_deref());
+        for (slot, labels) in [
+            (DimensionSlot::EXPERIMENT, experiments.iter().map(String::as_str).collect::<Vec<_>>()),
+            (DimensionSlot::OFFER, offer.into_iter().collect()),
+        ] {
+            // What has none is in no row.
+            if !labels.is_empty() {
+                slots.resize(SLOTS_MAX, Vec::new());
+                slots[usize::from(slot.0)] = self.ids(company, slot, labels.into_iter(), NONE);
+            }
         }
         ItemValues(slots)
     }
@@ -340,6 +354,6 @@ impl CountState {
 }
 
 const _: () = assert!(
-    SLOTS_MAX == DimensionSlot::EXPERIMENT.0 as usize + 1
+    SLOTS_MAX == DimensionSlot::OFFER.0 as usize + 1
         && DimensionSlot::EXPERIMENT.0 as usize == DimensionSlot::TAG.0 as usize + TAGS_MAX
 );

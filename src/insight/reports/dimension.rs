@@ -29,6 +29,9 @@ impl DimensionSlot {
     /// Experiments, as a rule with the variant that the lead drew. Follows the numbers reserved for tags.
     pub const EXPERIMENT: Self = Self(Self::TAG.0 + TAGS_MAX as u8);
 
+    /// Offers, as `PARTNER/OFFER` by their keys. Follows experiments.
+    pub const OFFER: Self = Self(Self::EXPERIMENT.0 + 1);
+
     /// The tag with this index.
     pub fn tag(nth: usize) -> Self {
         Self(Self::TAG.0 + nth as u8)
@@ -37,6 +40,11 @@ impl DimensionSlot {
     /// Whether it is a tag.
     pub fn is_tag(self) -> bool {
         (Self::TAG..Self::EXPERIMENT).contains(&self)
+    }
+
+    /// Whether offers are counted by it: an offer says it, so that the pairs are few.
+    pub fn is_of_offers(self) -> bool {
+        self == Self::OFFER || self <= Self::PARTNER
     }
 }
 
@@ -58,12 +66,22 @@ impl CellDimensions {
         }
     }
 
-    /// Every kind that this many dimensions have.
+    /// Every counted kind that this many dimensions have.
     pub fn all(slots: u8) -> impl Iterator<Item = Self> {
         let singles = (0..slots).map(|one| Self(Some(DimensionSlot(one)), None));
         let pair = |one, other| Self(Some(DimensionSlot(one)), Some(DimensionSlot(other)));
         let pairs = (0..slots).flat_map(move |one| (one + 1..slots).map(move |other| pair(one, other)));
-        std::iter::once(Self::WHOLE).chain(singles).chain(pairs)
+        std::iter::once(Self::WHOLE).chain(singles).chain(pairs).filter(|kind| kind.is_counted())
+    }
+
+    /// Whether its cells are counted: offers are paired only with what they themselves say.
+    pub fn is_counted(self) -> bool {
+        !self.has(DimensionSlot::OFFER) || self.is_of_offers()
+    }
+
+    /// Whether offers are counted by all of its dimensions.
+    pub fn is_of_offers(self) -> bool {
+        [self.0, self.1].into_iter().flatten().all(DimensionSlot::is_of_offers)
     }
 
     /// Whether the kind has a dimension.
@@ -87,13 +105,14 @@ pub enum Dimension {
     Stored(DimensionSlot, String),
 }
 
-const STORED: [(&str, DimensionSlot); 6] = [
+const STORED: [(&str, DimensionSlot); 7] = [
     ("product", DimensionSlot::PRODUCT),
     ("subType", DimensionSlot::SUB_TYPE),
     ("partner", DimensionSlot::PARTNER),
     ("rating", DimensionSlot::RATING),
     ("state", DimensionSlot::STATE),
     ("experiment", DimensionSlot::EXPERIMENT),
+    ("offer", DimensionSlot::OFFER),
 ];
 
 const OTHERS: [(&str, Dimension); 4] = [
@@ -162,6 +181,9 @@ mod tests {
     fn every_pair_of_dimensions_is_a_kind_once() {
         let kinds: std::collections::BTreeSet<CellDimensions> = CellDimensions::all(7).collect();
         assert_eq!((kinds.len(), CellDimensions::all(7).count()), (1 + 7 + 21, 1 + 7 + 21));
+        let of_offers =
+            CellDimensions::all(DimensionSlot::OFFER.0 + 1).filter(|kind| kind.has(DimensionSlot::OFFER));
+        assert_eq!(of_offers.count(), 1 + 3, "product, sub-type and partner");
         assert!(
             kinds.contains(&CellDimensions::of(&[DimensionSlot::tag(1), DimensionSlot::PARTNER]).unwrap())
         );

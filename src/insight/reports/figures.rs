@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::measure::{Measure, Measures};
+use crate::sheet::figures;
 
 /// How a figure is made of the measures; payouts are in dollars.
 #[derive(Debug, Clone, Copy)]
@@ -114,6 +115,8 @@ figures! {
     EarningsPerClick earnings_per_click: amount, "earningsPerClick", "Earnings per click", Per(Measure::Payouts, Measure::Clicks);
     /// Payouts per lead, in dollars.
     EarningsPerLead earnings_per_lead: amount, "earningsPerLead", "Earnings per lead", Per(Measure::Payouts, Measure::Leads);
+    /// Average position of the offers shown.
+    Position position: amount, "position", "Position", Per(Measure::Positions, Measure::Shown);
 }
 
 impl Figure {
@@ -127,10 +130,31 @@ impl Figure {
         self.measure().is_dollars()
     }
 
+    /// Whether offers are counted in it.
+    pub fn is_of_offers(self) -> bool {
+        !matches!(self, Self::Leads | Self::WithoutOffers | Self::Asks | Self::EarningsPerLead)
+    }
+
+    /// Whether it is whole in every row.
+    pub fn is_count(self) -> bool {
+        !self.is_dollars() && self != Self::Position
+    }
+
+    /// How people read its values.
+    pub fn writing(self) -> fn(f64) -> String {
+        match self {
+            Self::Position => figures::rate,
+            dollars if dollars.is_dollars() => figures::dollars,
+            _ => figures::count,
+        }
+    }
+
     /// Its value for sorting; a ratio without a denominator sorts lowest.
     pub fn weight(self, counted: &Measures) -> f64 {
         match self.of() {
             Of(measure) => counted.amount(measure),
+            // Positions are not counted in every dimension.
+            Per(Measure::Positions, _) if counted.get(Measure::Positions) == 0 => f64::MIN,
             Per(measure, by) if counted.get(by) > 0 => counted.amount(measure) / counted.get(by) as f64,
             Per(..) => f64::MIN,
         }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::blocks::Result;
 use super::count::{CompanyTime, ReportCount};
 use super::measure::{Measure, Measures};
-use super::subject::{CountedLead, PartnerSeat, partner_of};
+use super::subject::{CountedLead, PartnerSeat, offer_of, partner_of};
 use offerd_engine::rate_table::reason::Denied;
 use offerd_engine::rate_table::summary::{CountedTable, TableSummary};
 use offerd_engine::records::projection::{FEEDS, companies, first, next};
@@ -115,7 +115,9 @@ impl<'a> FeedFold<'a> {
         if let Some(partner) = partner.as_deref().filter(|_| Measure::REPORTED.contains(&measure)) {
             self.count.state.note_reported(partner, measure);
         }
-        let place = PartnerSeat { product_type, sub_types: product_sub_type.into_iter().collect(), partner };
+        let sub_types = product_sub_type.into_iter().collect();
+        let offer = Some(offer_of(self.records, offer));
+        let place = PartnerSeat { product_type, sub_types, partner, offer };
         self.count.add(when, &person, Some(&place), measures);
     }
 
@@ -128,11 +130,10 @@ impl<'a> FeedFold<'a> {
         earned.map(|happening| happening.details)
     }
 
-    /// Counts a new table, and with its first one the lead for its partners. Asks and offers count later.
+    /// Counts a new table. What its partners did with it counts once it is complete.
     fn submitted(&mut self, when: CompanyTime, happening: &Happening) -> Result<()> {
         let table = happening.cause;
         let head = table.and_then(|table| reading::head(&self.records.store, table).ok().flatten());
-        let person = self.person(happening.lead);
         let templates = &self.records.templates;
         let seats = head.as_ref().map_or_else(Vec::new, |head| templates.seats(head));
         let products = seats.iter().map(|seat| seat.product_type).collect();
@@ -142,11 +143,6 @@ impl<'a> FeedFold<'a> {
             let product = templates.seat(not_seated.seat).iter().map(|seat| seat.product_type).collect();
             self.count.add_table(when, &product, Measures::of(Measure::Suppressed, 1));
         }
-        if person.is_first(self.records, &head) {
-            let places: Vec<PartnerSeat> = seats.iter().map(|seat| PartnerSeat::of(seat)).collect();
-            let when = CompanyTime { at: happening.lead_created_at, ..when };
-            self.count.add_by_partner(when, &person, &places, Measures::of(Measure::Leads, 1));
-        }
         if self.is_open(head.uuid) {
             self.count.state.open.insert((when.company, head.uuid));
             return Ok(());
@@ -154,23 +150,27 @@ impl<'a> FeedFold<'a> {
         self.table(when.company, head.uuid)
     }
 
-    /// Counts the asks and offers of a complete table on its day. If it is the lead's first table and shows
-    /// no offer, its lead counts as one without offers.
+    /// Counts the asks and offers of a complete table on its day. If it is the lead's first table, its lead
+    /// counts for its partners and, if it shows no offer, as one without offers.
     fn table(&mut self, company: Uuid, table: Uuid) -> Result<()> {
         let Ok(Some(table)) = reading::counted_table(self.records, table) else { return Ok(()) };
         let CountedTable { head, summary: TableSummary { asked, offers, shown }, .. } = &table;
-        if shown.is_empty() {
-            self.without_offers(company, &table);
-        }
+        self.of_first(company, &table);
         let when = CompanyTime { company, test: head.test, at: head.created_at };
         let person = self.person(head.lead);
-        let seat = |seat: u16| PartnerSeat::of(&table.seats[usize::from(seat)]);
+        let seat = |seat: u16| &*table.seats[usize::from(seat)];
         let mut count = |place: PartnerSeat, measure| {
             self.count.add(when, &person, Some(&place), Measures::of(measure, 1))
         };
-        asked.iter().for_each(|asked| count(seat(*asked), Measure::Asks));
-        offers.iter().for_each(|(of, sub_type)| count(seat(*of).with(*sub_type), Measure::Offers));
-        shown.iter().for_each(|one| count(seat(one.seat).with(one.product_sub_type), Measure::Shown));
+        asked.iter().for_each(|asked| count(PartnerSeat::of(seat(*asked)), Measure::Asks));
+        for one in offers {
+            let place = PartnerSeat::of_offer(seat(one.seat), one.key.as_deref(), one.product_sub_type);
+            count(place, Measure::Offers);
+        }
+        for one in shown {
+            let place = PartnerSeat::of_offer(seat(one.seat), one.key.as_deref(), one.product_sub_type);
+            self.count.add_shown(when, &person, &place, one.position);
+        }
         let products: BTreeSet<_> = shown.iter().map(|one| table.seat(one).product_type).collect();
         if !products.is_empty() {
             self.count.add_table(when, &products, Measures::of(Measure::WithOffers, 1));
@@ -178,16 +178,19 @@ impl<'a> FeedFold<'a> {
         Ok(())
     }
 
-    fn without_offers(&mut self, company: Uuid, table: &CountedTable) {
+    fn of_first(&mut self, company: Uuid, table: &CountedTable) {
         let head = &table.head;
         let person = self.person(head.lead);
         let first = person.summary.as_ref().filter(|_| person.is_first(self.records, head));
         let Some(LeadSummary { created_at, .. }) = first else { return };
         let when = CompanyTime { company, test: head.test, at: *created_at };
-        let one = Measures::of(Measure::WithoutOffers, 1);
-        let places: Vec<PartnerSeat> = table.seats.iter().map(|seat| PartnerSeat::of(seat)).collect();
-        self.count.add(when, &person, None, one);
-        self.count.add_by_partner(when, &person, &places, one);
+        let places: Vec<PartnerSeat> = table.concerned().map(|seat| PartnerSeat::of(seat)).collect();
+        self.count.add_by_partner(when, &person, &places, Measures::of(Measure::Leads, 1));
+        if table.summary.shown.is_empty() {
+            let one = Measures::of(Measure::WithoutOffers, 1);
+            self.count.add(when, &person, None, one);
+            self.count.add_by_partner(when, &person, &places, one);
+        }
     }
 
     /// A company's tables that were open when their event was counted, and are complete now.

@@ -3,13 +3,16 @@
 //! Each entry states what is counted; on which day; and under which product, sub-type and partner.
 //!
 //! - leads: `leadCreated` in the feed of lead events; on the day of the lead; under the product types it asks
-//!   for. By partner and sub-type: under the seats at its first rate table, each once.
+//!   for. By partner and sub-type: under the seats at its first rate table once that is complete, each once;
+//!   of the second-look seats under those that were asked.
 //! - without offers: such a lead whose complete first rate table shows no offer; likewise.
 //! - asks: answer of a partner that was asked, in a complete rate table; on the day of the table; under its
 //!   seat, with each sub-type of the seat's catalog.
 //! - offers: offer of such an answer; on the day of the table; under the seat, with the sub-type of the
 //!   offer.
 //! - shown: offer that the complete table shows; likewise.
+//! - positions: place of such an offer in its array, from 1; likewise, by product, sub-type, partner and
+//!   offer only.
 //! - clicks: `offerClicked`; on the day of the event; as in the feed.
 //! - applied, funded: `applied` and `funded`, net of reversals; on the day of the event, even if it arrives
 //!   or is reversed later; as in the feed.
@@ -23,6 +26,9 @@
 //!   offers, likewise.
 //! - suppressed: seat not seated because of a suppression list; on the day of the event; under the
 //!   product of the seat, and in no other dimension.
+//!
+//! By offer count offers, what is shown of them, and the events and payouts that name one; the others of these
+//! events and payouts are those of no offer.
 //!
 //! Only the console's funnel shows the last three.
 
@@ -63,11 +69,13 @@ pub enum Measure {
     WithOffers,
     /// Seats that fit a lead and were left out because of their suppression lists.
     Suppressed,
+    /// The sum of the positions of offers shown.
+    Positions,
 }
 
 impl Measure {
     /// The number of measures.
-    pub const COUNT: usize = Self::Suppressed as usize + 1;
+    pub const COUNT: usize = Self::Positions as usize + 1;
 
     /// The measures that only partners report: missing, not 0, for a partner that never reports one.
     pub const REPORTED: [Self; 3] = [Self::Applied, Self::Funded, Self::Payouts];

@@ -1,5 +1,5 @@
 //! Reports: counts of leads, offers and earnings by day, company, product, partner, tag, rating, state and
-//! experiment, or by any two of these, over any range of days.
+//! experiment, or by any two of these, over any range of days; and by offer.
 //!
 //! A `fold` follows the feeds of each company and adds each record to [`cells`]: by company and day, one cell
 //! for each value of each dimension and of each pair of dimensions. Cells are written in large batches, as
@@ -34,7 +34,7 @@ mod groups;
 mod keep;
 mod key;
 pub mod measure;
-mod names;
+pub mod names;
 pub mod query;
 mod rebuild;
 pub mod report;
@@ -68,8 +68,8 @@ use offerd_engine::records::Records;
 use offerd_store::tokens::Tokens;
 use offerd_store::{CommitError, Tree};
 
-/// The number of stored dimensions: five of the lead and its offers, the tags, and experiments.
-const SLOTS_MAX: usize = 14;
+/// The number of stored dimensions: five of the lead and its offers, the tags, experiments, and offers.
+const SLOTS_MAX: usize = 15;
 
 /// The most valid values listed in an error about an unknown one.
 const KNOWN_TOLD: usize = 20;

@@ -26,6 +26,16 @@ pub struct Names {
     written: usize,
 }
 
+/// The name of an offer: the keys of its partner and its own.
+pub fn offer(partner: &str, key: &str) -> String {
+    format!("{partner}/{key}")
+}
+
+/// The name of a reserved id.
+pub fn named(id: u32) -> String {
+    RESERVED[id as usize].to_owned()
+}
+
 impl Default for Names {
     fn default() -> Self {
         let names: Vec<String> = RESERVED.map(str::to_owned).to_vec();

@@ -1,5 +1,6 @@
 //! Parses the query of a report from URL parameters or a command, and reports all faults at once.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use chrono::{Datelike, Days, Months, NaiveDate, Weekday};
@@ -7,7 +8,9 @@ use chrono_tz::Tz;
 
 use super::dimension::{CellDimensions, Dimension, DimensionSlot};
 use super::figures::Figure;
+use super::names;
 use offerd_base::config::ReportSettings;
+use offerd_model::{ProductSubType, ProductType};
 
 const BY_MOST: usize = 2;
 
@@ -47,6 +50,23 @@ pub enum OrderBy {
     Change(Figure),
 }
 
+/// An offer that leads can be shown now: its value of each dimension that offers are counted by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OfferInForce(pub BTreeMap<DimensionSlot, String>);
+
+impl OfferInForce {
+    /// An offer by its keys and types.
+    pub fn of(partner: &str, key: &str, product: ProductType, sub_type: Option<ProductSubType>) -> Self {
+        let sub_type = sub_type.map_or_else(|| names::named(names::NONE), |sub_type| sub_type.to_string());
+        Self(BTreeMap::from([
+            (DimensionSlot::PARTNER, partner.to_owned()),
+            (DimensionSlot::PRODUCT, product.to_string()),
+            (DimensionSlot::SUB_TYPE, sub_type),
+            (DimensionSlot::OFFER, names::offer(partner, key)),
+        ]))
+    }
+}
+
 /// The query of a report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReportQuery {
@@ -66,6 +86,8 @@ pub struct ReportQuery {
     pub order: SortOrder,
     /// The most rows.
     pub limit: usize,
+    /// Offers that have a row by offer, also where they were never shown.
+    pub in_force: Vec<OfferInForce>,
 }
 
 /// The faults of a query: the parameter, and the rule that it breaks.
@@ -139,6 +161,7 @@ impl ReportQuery {
             by,
             filters,
             zone,
+            in_force: Vec::new(),
         };
         if reading.faults.is_empty() { Ok(query) } else { Err(reading.faults) }
     }
@@ -151,6 +174,19 @@ impl ReportQuery {
     /// The value of the filter on a dimension.
     pub fn only(&self, is_wanted: impl Fn(&Dimension) -> bool) -> Option<&str> {
         self.filters.iter().find(|(dimension, _)| is_wanted(dimension)).map(|(_, value)| value.as_str())
+    }
+
+    /// Whether it is grouped by offer.
+    pub fn is_by_offer(&self) -> bool {
+        self.place(|by| by.slot() == Some(DimensionSlot::OFFER)).is_some()
+    }
+
+    /// The values of an offer in force in the dimensions that it is grouped by, if its filters accept it.
+    pub fn row_of<'o>(&self, OfferInForce(values): &'o OfferInForce) -> Option<Vec<&'o str>> {
+        let value = |by: &Dimension| values.get(&by.slot()?).map(String::as_str);
+        let is_wanted = |(by, only): &(Dimension, String)| value(by).is_none_or(|value| value == only);
+        let row = || self.by.iter().map(value).collect();
+        self.filters.iter().all(is_wanted).then(row)?
     }
 
     /// The index of a dimension among those it is grouped by.
@@ -195,8 +231,8 @@ impl QueryParser<'_> {
     fn zone(&mut self, rules: &ReportSettings) -> Tz {
         let usual = rules.usual_zone();
         let Some(wanted) = self.value("zone") else { return usual };
-        if let Some(zone) = rules.zones.iter().find(|zone| zone.name() == wanted) {
-            return *zone;
+        if let Some(zone) = rules.zone(&wanted) {
+            return zone;
         }
         let names: Vec<&str> = rules.zones.iter().map(|zone| zone.name()).collect();
         let wanted = format!("must be one of {} (`reports.zones`), got `{wanted}`", names.join(", "));
@@ -280,6 +316,13 @@ impl QueryParser<'_> {
     /// Cells have at most two dimensions, besides company and time.
     fn refuse_many(&mut self, by: &[Dimension], filters: &[(Dimension, String)]) {
         let slots = slots(by, filters);
+        if CellDimensions::of(&slots).is_some_and(|kind| !kind.is_counted()) {
+            let others = Dimension::names(&[]).into_iter().filter(|name| {
+                Dimension::named(name, &[]).and_then(|by| by.slot()).is_none_or(DimensionSlot::is_of_offers)
+            });
+            let others: Vec<String> = others.filter(|name| name != "offer").collect();
+            self.fault("by", format!("can pair `offer` only with {}", others.join(", ")));
+        }
         if slots.len() > 2 {
             let most =
                 "must together with `by` name two dimensions at most beside company, day, week and month";
@@ -289,8 +332,10 @@ impl QueryParser<'_> {
 
     fn order(&mut self, by: &[Dimension]) -> SortOrder {
         let by_time = by.iter().position(Dimension::is_time);
+        let is_by_offer = by.iter().any(|by| by.slot() == Some(DimensionSlot::OFFER));
         let usual = match by_time {
             Some(place) => SortOrder { by: OrderBy::Dimension(place), descending: false },
+            None if is_by_offer => SortOrder { by: OrderBy::Figure(Figure::Shown), descending: true },
             None => SortOrder { by: OrderBy::Figure(Figure::Leads), descending: true },
         };
         let Some(given) = self.value("sort") else { return usual };
@@ -384,6 +429,10 @@ mod tests {
         assert!(read("by=day,partner&where=state%3DCA&where=company%3Dacme").is_ok());
         let faults = read("by=partner,campaign&where=state%3DCA").unwrap_err();
         assert_eq!((faults.len(), faults[0].0.as_str()), (1, "where"));
+        assert!(read("by=offer,partner&where=company%3Dacme").is_ok());
+        let faults = read("by=offer,campaign").unwrap_err();
+        let told = "can pair `offer` only with day, week, month, company, product, subType, partner";
+        assert_eq!(faults, [("by".to_owned(), told.to_owned())]);
         let faults = read("by=day,week").unwrap_err();
         assert_eq!(faults[0].1, "must name one of day, week and month");
     }

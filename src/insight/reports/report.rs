@@ -12,6 +12,7 @@ use super::dimension::{Dimension, DimensionSlot};
 use super::figures::{Figure, Figures};
 use super::groups::{GroupIds, Groups};
 use super::measure::{Measure, Measures};
+use super::names::Names;
 use super::query::{DayRange, OrderBy, ReportQuery, SortOrder};
 use super::sums::Sums;
 use crate::sheet::{ColumnKind, Sheet, SheetValue};
@@ -88,8 +89,12 @@ pub fn report(mut sums: Sums<'_>) -> Result<Report, ReportFault> {
         Some(range) => moved(sums.groups(range)?, query, range),
         None => Groups::default(),
     };
-    let telling = RowRenderer { query, count, labels: [0, 1].map(|place| sums.labels[place].names.clone()) };
     let mut drafts = drafts(now, before);
+    let seen: HashSet<GroupIds> = drafts.iter().map(|draft| draft.group).collect();
+    let never: HashSet<GroupIds> =
+        never_counted(&mut sums.labels, query).difference(&seen).copied().collect();
+    drafts.extend(never.into_iter().map(|group| DraftRow { group, now: Measures::default(), before: None }));
+    let telling = RowRenderer { query, count, labels: [0, 1].map(|place| sums.labels[place].names.clone()) };
     let rows_left_out = drafts.len().saturating_sub(query.limit);
     telling.sort(&mut drafts);
     let figures = |measures: &Measures| telling.figures(measures, &[]);
@@ -132,6 +137,19 @@ fn moved(groups: Groups, query: &ReportQuery, earlier: DayRange) -> Groups {
         }
     }
     all
+}
+
+/// The groups of the offers in force.
+fn never_counted(labels: &mut [Names; 2], query: &ReportQuery) -> HashSet<GroupIds> {
+    let offers = query.in_force.iter().filter(|_| query.is_by_offer());
+    let mut group = |row: Vec<&str>| {
+        let mut ids = [0, 0];
+        for ((id, value), labels) in ids.iter_mut().zip(row).zip(&mut *labels) {
+            *id = labels.id(value, usize::MAX);
+        }
+        ids
+    };
+    offers.filter_map(|offer| query.row_of(offer)).map(&mut group).collect()
 }
 
 fn drafts(now: Groups, mut before: Groups) -> Vec<DraftRow> {
@@ -200,7 +218,9 @@ impl RowRenderer<'_> {
         let is_partner = |by: &Dimension| by.slot() == Some(DimensionSlot::PARTNER);
         let place = self.query.place(is_partner);
         let of_row = place.and_then(|place| by.get(place)).map(String::as_str);
-        let partner = of_row.or_else(|| self.query.only(is_partner));
+        let offer = self.query.place(|by| by.slot() == Some(DimensionSlot::OFFER)).and_then(|at| by.get(at));
+        let of_offer = offer.and_then(|offer| Some(offer.split_once('/')?.0));
+        let partner = of_row.or(of_offer).or_else(|| self.query.only(is_partner));
         let state = &self.count.state;
         let has = |reported| state.has_reported(partner, reported);
         Figures::of(measures, |measure: Measure| measure.reported_as().is_some_and(has))
@@ -213,13 +233,20 @@ fn change(figure: Figure, row: &DraftRow) -> f64 {
 }
 
 impl Report {
+    /// The figures that its rows count: by offer, those of offers.
+    pub fn figures(&self) -> impl Iterator<Item = Figure> {
+        let is_of_offers =
+            self.by.iter().chain(self.filters.iter().map(|(name, _)| name)).any(|by| by == "offer");
+        Figure::ALL.into_iter().filter(move |figure| !is_of_offers || figure.is_of_offers())
+    }
+
     /// A row's values and figures; with a comparison also the previous figures and the changes.
     pub fn sheet(&self) -> Sheet {
         let behind: &[&str] =
             if self.before.is_some() { &["", "Before", "Change", "ChangePart"] } else { &[""] };
         let figures = behind.iter().flat_map(|behind| {
             Figure::ALL.map(|figure| {
-                let is_amount = figure.is_dollars() || *behind == "ChangePart";
+                let is_amount = !figure.is_count() || *behind == "ChangePart";
                 let kind = if is_amount { ColumnKind::Amount } else { ColumnKind::Count };
                 (format!("{}{behind}", figure.name()), kind)
             })

@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use super::names;
 use offerd_engine::rate_table::record::TableHead;
 use offerd_engine::records::{Records, reading};
 use offerd_model::{ProductSubType, ProductType};
@@ -30,6 +31,8 @@ pub struct PartnerSeat {
     pub sub_types: Vec<ProductSubType>,
     /// The partner's key.
     pub partner: Option<String>,
+    /// The offer, as `PARTNER/OFFER`, where one is counted.
+    pub offer: Option<String>,
 }
 
 impl CountedLead {
@@ -73,13 +76,32 @@ impl PartnerSeat {
     /// A seat, with the sub-types of its catalog's offers.
     pub fn of(seat: &RecordedSeat) -> Self {
         let (product_type, partner) = (Some(seat.product_type), Some(seat.key.clone()));
-        Self { product_type, sub_types: seat.sub_types.clone(), partner }
+        Self { product_type, sub_types: seat.sub_types.clone(), partner, offer: None }
     }
 
-    /// The same seat with one sub-type.
-    pub fn with(self, sub_type: Option<ProductSubType>) -> Self {
-        Self { sub_types: sub_type.into_iter().collect(), ..self }
+    /// An offer of a seat.
+    pub fn of_offer(seat: &RecordedSeat, key: Option<&str>, sub_type: Option<ProductSubType>) -> Self {
+        let sub_types = sub_type.into_iter().collect();
+        Self { sub_types, offer: Some(offer_label(seat, key)), ..Self::of(seat) }
     }
+}
+
+/// An offer in reports: the keys of its partner and its own.
+fn offer_label(seat: &RecordedSeat, key: Option<&str>) -> String {
+    key.map_or_else(|| names::named(names::UNKNOWN), |key| names::offer(&seat.key, key))
+}
+
+/// The offer of an event in reports, if the event names one.
+pub fn offer_of(records: &Records, offer: Option<Uuid>) -> String {
+    let Some(offer) = offer else { return names::named(names::NONE) };
+    let found = reading::offer(records, offer).ok().flatten();
+    let table =
+        found.and_then(|(table, number)| Some((reading::counted_table(records, table).ok()??, number)));
+    let label = table.and_then(|(table, number)| {
+        let (seat, shown) = table.shown(number)?;
+        Some(offer_label(seat, shown.key.as_deref()))
+    });
+    label.unwrap_or_else(|| names::named(names::UNKNOWN))
 }
 
 /// The partner whose institution an event names, among the seats at the table of the offer, or else at the

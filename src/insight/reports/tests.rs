@@ -14,8 +14,9 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::figures::{Figure, Figures};
+use super::query::OfferInForce;
 use super::report::{Report, Row};
-use super::{Rebuild, ReportFault, Reports};
+use super::{Dimension, Rebuild, ReportFault, Reports};
 use crate::hindsight::comparison::{Outcome, RunningComparison};
 use crate::partner_files::{PartnerFile, partner};
 use crate::world::*;
@@ -28,7 +29,8 @@ use offerd_engine::matching::{Configuration, Submission, Until};
 use offerd_engine::rate_table::record::TableHead;
 use offerd_engine::records::{Records, reading};
 use offerd_model::{
-    CreditBands, EventType, Lead, LeadAction, PartnerEvent, PartnerEventType, PartnerReport, Reference,
+    CreditBands, EventType, Lead, LeadAction, PartnerEvent, PartnerEventType, PartnerReport, ProductType,
+    Reference,
 };
 use offerd_store::entities::{Happening, HappeningDetails, LeadRecord, PayoutRecord};
 use offerd_store::testing::TestNodes;
@@ -299,7 +301,7 @@ fn facts(story: &Story) -> Vec<Fact> {
     of_leads(&leads, &mut facts);
     of_tables(story, &leads, &mut facts);
     of_tables_without(story, &leads, &mut facts);
-    of_events(store, &leads, &mut facts);
+    of_events(story, &leads, &mut facts);
     facts
 }
 
@@ -361,7 +363,7 @@ fn of_tables_without(story: &Story, leads: &HashMap<Uuid, LeadRecord>, facts: &m
             by_partner: Some(false),
         };
         facts.push(fact.clone());
-        for seat in table.seats() {
+        for seat in concerned(records, head.uuid) {
             fact.by_partner = Some(true);
             fact.values.insert("product", set([seat.product_type]));
             fact.values.insert("partner", set([&seat.key]));
@@ -369,6 +371,20 @@ fn of_tables_without(story: &Story, leads: &HashMap<Uuid, LeadRecord>, facts: &m
             facts.push(fact.clone());
         }
     }
+}
+
+/// The seats that a table's lead was for: second-look ones only where they were asked.
+fn concerned(records: &Records, table: Uuid) -> Vec<Arc<offerd_partners::RecordedSeat>> {
+    let answers: Vec<_> = reading::answers(&records.store, table).flat_map(Result::unwrap).collect();
+    let was_asked = |at| answers.iter().any(|answer| answer.seat == at && answer.outcome.was_asked());
+    let table = reading::table(records, table).unwrap().unwrap();
+    let seats = (0..).zip(table.seats());
+    seats.filter(|(at, seat)| !seat.second_look || was_asked(*at)).map(|(_, seat)| Arc::clone(seat)).collect()
+}
+
+/// What names an offer in reports, by its quote.
+fn named(records: &Records, seat: &offerd_partners::RecordedSeat, quote: &offerd_partners::Quote) -> String {
+    format!("{}/{}", seat.key, records.templates.offer_name(quote.text).split('/').next().unwrap())
 }
 
 fn of_asked(record: &LeadRecord) -> BTreeMap<&'static str, BTreeSet<String>> {
@@ -385,36 +401,48 @@ fn of_tables(story: &Story, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<F
         let table = reading::table(records, head.uuid).unwrap().unwrap();
         let record = &leads[&head.lead];
         let id = facts.len();
-        let mut note = |seat: &offerd_partners::RecordedSeat, subs: BTreeSet<String>, figure, by_partner| {
-            let mut values = of_lead(record);
-            values.insert("product", set([seat.product_type]));
-            values.insert("partner", set([&seat.key]));
-            values.insert("subType", subs);
-            let at = if figure == Figure::Leads { record.created_at } else { head.created_at };
-            let id = if figure == Figure::Leads { id } else { facts.len() };
-            let (company, test) = (head.company, head.test);
-            facts.push(Fact { company, test, at, values, figure, count: 1, id, by_partner });
-        };
-        for seat in table.seats() {
-            note(seat, set(&seat.sub_types), Figure::Leads, Some(true));
+        let mut note =
+            |seat: &offerd_partners::RecordedSeat, subs: BTreeSet<String>, offer, figure, by_partner| {
+                let mut values = of_lead(record);
+                values.insert("offer", Option::into_iter(offer).collect());
+                values.insert("product", set([seat.product_type]));
+                values.insert("partner", set([&seat.key]));
+                values.insert("subType", subs);
+                let at = if figure == Figure::Leads { record.created_at } else { head.created_at };
+                let id = if figure == Figure::Leads { id } else { facts.len() };
+                let (company, test) = (head.company, head.test);
+                facts.push(Fact { company, test, at, values, figure, count: 1, id, by_partner });
+            };
+        for seat in concerned(records, head.uuid) {
+            note(&seat, set(&seat.sub_types), None, Figure::Leads, Some(true));
         }
         for answer in reading::answers(&records.store, head.uuid).flat_map(Result::unwrap) {
             let seat = &table.seats()[usize::from(answer.seat)];
             if answer.outcome.was_asked() {
-                note(seat, set(&seat.sub_types), Figure::Asks, None);
+                note(seat, set(&seat.sub_types), None, Figure::Asks, None);
             }
             for quote in answer.outcome.quotes() {
-                note(seat, set(records.templates.of(quote).unwrap().sub_type), Figure::Offers, None);
+                let sub_type = set(records.templates.of(quote).unwrap().sub_type);
+                note(seat, sub_type, Some(named(records, seat, quote)), Figure::Offers, None);
             }
         }
         for (seat, quote) in table.shown() {
-            note(seat, set(records.templates.of(quote).unwrap().sub_type), Figure::Shown, None);
+            let sub_type = set(records.templates.of(quote).unwrap().sub_type);
+            note(seat, sub_type, Some(named(records, seat, quote)), Figure::Shown, None);
         }
     }
 }
 
-fn of_events(store: &Store, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<Fact>) {
+fn of_events(story: &Story, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<Fact>) {
+    let (records, store) = (&story.world.matchmaker.engine().records, story.store());
     let mut sub_types: HashMap<Uuid, BTreeSet<String>> = HashMap::new();
+    let mut offers: HashMap<Uuid, BTreeSet<String>> = HashMap::new();
+    let offer = |offer: Uuid| {
+        let (table, number) = reading::offer(records, offer).unwrap().unwrap();
+        let table = reading::table(records, table).unwrap().unwrap();
+        let quoted = table.offer(number).unwrap();
+        named(records, &table.seats()[usize::from(quoted.seat)], &quoted.quote)
+    };
     // The record of the action names its partner; the count goes by the institution.
     let partner = |lead: Uuid, cause: Uuid| {
         let action = store.get(Tree::LeadActions, [&lead.as_bytes()[..], cause.as_bytes()].concat()).unwrap();
@@ -432,7 +460,9 @@ fn of_events(store: &Store, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<F
             };
             let cause = happening.cause.unwrap();
             sub_types.insert(cause, set(happening.details.product_sub_type));
+            offers.insert(cause, set(happening.details.offer.map(offer)));
             let mut values = of_lead(&leads[&happening.lead]);
+            values.insert("offer", offers[&cause].clone());
             values.insert("product", set(happening.product_type));
             values.insert("subType", set(happening.details.product_sub_type));
             values.insert("partner", partner(happening.lead, cause));
@@ -454,6 +484,7 @@ fn of_events(store: &Store, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<F
             let mut values = of_lead(&leads[&payout.lead]);
             values.insert("product", set(payout.product_type));
             values.insert("subType", sub_types[&payout.uuid].clone());
+            values.insert("offer", offers[&payout.uuid].clone());
             values.insert("partner", partner(payout.lead, payout.uuid));
             let count = (payout.cents * 1000.0).round() as i64;
             let id = facts.len();
@@ -498,7 +529,7 @@ fn recounted(
             "week" => set([day.format("%G-W%V")]),
             "month" => set([day.format("%Y-%m")]),
             "company" => set([fact.company]),
-            stored => fact.values[stored].clone(),
+            stored => fact.values.get(stored).cloned().unwrap_or_default(),
         };
         let mut keys: Vec<Vec<String>> = vec![Vec::new()];
         for values in by.iter().map(of) {
@@ -533,7 +564,11 @@ fn told(report: &Report) -> BTreeMap<Vec<String>, [i64; COUNTED]> {
     report.rows.iter().map(|row| (row.by.clone(), figures(row))).collect()
 }
 
-const BY: [&[&str]; 15] = [
+const BY: [&[&str]; 19] = [
+    &["offer"],
+    &["day", "offer"],
+    &["offer", "partner"],
+    &["product", "offer"],
     &["week", "partner"],
     &["experiment"],
     &["campaign", "experiment"],
@@ -603,6 +638,38 @@ fn tables_compared(story: &Story, by: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Offers add up to their partners, of which each offer names its own.
+fn offers_add_up(story: &Story) -> Result<(), TestCaseError> {
+    let sums = |by: &str, place: usize| {
+        let mut sums: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+        for (by, figures) in told(&story.ask(&format!("from=2020-01-01&by={by}"))) {
+            let of_offers = Figure::ALL.into_iter().zip(figures).filter(|(figure, _)| figure.is_of_offers());
+            let figures: Vec<i64> = of_offers.map(|(_, count)| count).collect();
+            let sum = sums.entry(by[place].clone()).or_insert_with(|| vec![0; figures.len()]);
+            sum.iter_mut().zip(figures).for_each(|(sum, more)| *sum += more);
+        }
+        sums.retain(|_, figures| figures.iter().any(|count| *count != 0));
+        sums
+    };
+    let of_partners = sums("partner", 0);
+    prop_assert_eq!(&sums("offer,partner", 1), &of_partners);
+    let all = |sums: &BTreeMap<String, Vec<i64>>| -> Vec<i64> {
+        let columns = sums.values().next().map_or(0, Vec::len);
+        (0..columns).map(|nth| sums.values().map(|figures| figures[nth]).sum()).collect()
+    };
+    let of_offers = sums("offer", 0);
+    prop_assert_eq!(all(&of_offers), all(&of_partners));
+    let own =
+        |(offer, figures): (&String, &Vec<i64>)| Some((offer.split_once('/')?.0.to_owned(), figures.clone()));
+    let mut by_name: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+    for (partner, figures) in of_offers.iter().filter_map(own) {
+        let sum = by_name.entry(partner).or_insert_with(|| vec![0; figures.len()]);
+        sum.iter_mut().zip(figures).for_each(|(sum, more)| *sum += more);
+    }
+    prop_assert_eq!(by_name, of_partners);
+    Ok(())
+}
+
 /// A comparison of variants, which reads the records itself, adds up to the report.
 fn adds_up(story: &Story) -> Result<(), TestCaseError> {
     let records = &story.world.matchmaker.engine().records;
@@ -643,6 +710,7 @@ proptest! {
             prop_assert_eq!(story.ask("").uncounted_from, None);
             compared(&story)?;
             adds_up(&story)?;
+            offers_add_up(&story)?;
             story.reports.write().await.unwrap();
             compared(&story)?;
             let story = story.restart().await;
@@ -807,7 +875,7 @@ fn a_count_that_is_made_anew_has_of_erased_leads_all_but_rating_and_state() {
                 .await;
         }
         story.finish().await;
-        let by = ["company", "partner", "day", "product,campaign", "partner,campaign", "subType"];
+        let by = ["company", "partner", "day", "product,campaign", "partner,campaign", "subType", "offer"];
         let counted = |story: &Story| by.map(|by| story.ask(&format!("by={by}")).rows);
         let (before, late) = (counted(&story), story.offer(0, 1).unwrap());
         let engine = story.world.matchmaker.engine();
@@ -832,6 +900,58 @@ fn a_count_that_is_made_anew_has_of_erased_leads_all_but_rating_and_state() {
         assert!((less - (0.055 - 0.007)).abs() < 1e-9, "{less}");
         rebuilt(&story.reports).await;
         assert_eq!(counted(&story), after);
+    });
+}
+
+#[test]
+fn offers_in_force_have_a_row_each_and_a_position_where_they_are_shown() {
+    paused(async {
+        let mut story = Story::begin().await;
+        for products in [vec!["loan"], vec!["loan", "savings"]] {
+            let submit =
+                Deed::Submit { company: 0, test: false, products, state: "TX", tags: vec!["spring"] };
+            story = story.go_on(submit).await;
+        }
+        story = story.go_on(Deed::Click { table: 0, number: 1 }).await;
+        story.finish().await;
+        let (records, mut places) = (&story.world.matchmaker.engine().records, BTreeMap::new());
+        for table in &story.tables {
+            for (_, offers) in reading::table(records, *table).unwrap().unwrap().arrays() {
+                for (place, offer) in (1..).zip(offers) {
+                    let table = reading::counted_table(records, *table).unwrap().unwrap();
+                    let label = named(records, table.shown(offer.number).unwrap().0, &offer.quote);
+                    places.entry(label).or_insert_with(Vec::new).push(f64::from(place));
+                }
+            }
+        }
+        let pairs =
+            [("by", "offer"), ("sort", "-shown")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let mut query = story.reports.query(&pairs).unwrap();
+        query
+            .in_force
+            .extend(["p0", "p9"].map(|partner| OfferInForce::of(partner, "never", ProductType::Loan, None)));
+        let report = story.reports.report(&query).unwrap();
+        let shown: BTreeMap<String, (i64, Option<f64>)> = report
+            .rows
+            .iter()
+            .map(|row| (row.by[0].clone(), (row.figures.shown, row.figures.position)))
+            .collect();
+        let mut expected: BTreeMap<String, (i64, Option<f64>)> = BTreeMap::new();
+        for (label, places) in places {
+            let average = places.iter().sum::<f64>() / places.len() as f64;
+            expected.insert(label, (places.len() as i64, Some(average)));
+        }
+        expected.extend(["p0/never", "p9/never"].map(|offer| (offer.to_owned(), (0, None))));
+        assert_eq!(shown, expected);
+        query.filters.push((Dimension::named("partner", &[]).unwrap(), "p0".to_owned()));
+        let of_one = story.reports.report(&query).unwrap();
+        assert!(of_one.rows.iter().any(|row| row.by == ["p0/never"]), "{of_one:?}");
+        assert!(of_one.rows.iter().all(|row| row.by[0].starts_with("p0/")), "{of_one:?}");
+
+        // An average needs positions, which are counted by what an offer says and by time only.
+        let average = |by: &str| story.ask(&format!("by={by}")).rows[0].figures.position;
+        assert_eq!(["partner", "day", "company"].map(average).map(|at| at.is_some()), [true; 3]);
+        assert_eq!(average("campaign"), None);
     });
 }
 
@@ -1001,7 +1121,7 @@ fn made_up(rows: &[&str], before: Option<Figures>) -> Report {
 #[test]
 fn what_is_missing_is_empty_and_no_value_is_a_formula() {
     let lines = "campaign,leads,withoutOffers,asks,offers,shown,clicks,applied,funded,takenBack,payouts,payoutsTakenBack,\
-                 earningsPerClick,earningsPerLead\n\"'=1+1, \"\"x\"\"\",3,0,0,0,0,0,,,,1.5,,,\n";
+                 earningsPerClick,earningsPerLead,position\n\"'=1+1, \"\"x\"\"\",3,0,0,0,0,0,,,,1.5,,,,\n";
     assert_eq!(made_up(&["=1+1, \"x\""], None).sheet().csv().unwrap(), lines);
 }
 

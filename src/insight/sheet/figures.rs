@@ -1,6 +1,6 @@
 //! Formats values for people, in commands and on pages.
 
-use chrono::{DateTime, NaiveDate, SecondsFormat, Utc};
+use chrono::{DateTime, NaiveDate, NaiveTime, SecondsFormat, TimeDelta, TimeZone, Utc};
 use chrono_tz::Tz;
 
 /// Shown for an unknown value.
@@ -83,6 +83,15 @@ fn at(ms: i64) -> DateTime<Utc> {
 /// The day of a time in Unix milliseconds, in a time zone.
 pub fn day(ms: i64, zone: Tz) -> NaiveDate {
     at(ms).with_timezone(&zone).date_naive()
+}
+
+/// When a day begins in a time zone, in Unix milliseconds; where clocks skip midnight, after the gap.
+pub fn begins(day: NaiveDate, zone: Tz) -> i64 {
+    const STEP_MINUTES: i64 = 15;
+    let midnight = day.and_time(NaiveTime::MIN);
+    let steps = (0..24 * 60 / STEP_MINUTES).map(|nth| midnight + TimeDelta::minutes(nth * STEP_MINUTES));
+    let first = steps.into_iter().find_map(|local| zone.from_local_datetime(&local).earliest());
+    first.map_or_else(|| midnight.and_utc().timestamp_millis(), |first| first.timestamp_millis())
 }
 
 /// The UTC time of day of a time in Unix milliseconds.

@@ -1,15 +1,19 @@
 //! Filters of the rate table search: reads them from an address, and fills the form.
 
-use chrono::{Days, NaiveDate, NaiveTime};
+use chrono::{Days, NaiveDate};
 
+use super::counted::{COUNTED, CountedSearch};
 use super::search::{ENDED, TableSearch, TableSearchResult, search};
 use crate::console::prelude::*;
-use offerd_base::config::ConsoleSettings;
+use offerd_base::config::{ReportSettings, Settings};
 use offerd_store::entities::CompanyRecord;
 
 /// Choices of the minimum duration: seconds and label.
 const SLOW: [(&str, &str); 4] =
     [("1", "over 1 s"), ("3", "over 3 s"), ("5", "over 5 s"), ("10", "over 10 s")];
+
+/// Parameters of reports, which the form has no fields for.
+const KEPT: [&str; 4] = ["counted", "leads", "offer", "zone"];
 
 /// How far the clock may have been ahead when a table was created, milliseconds.
 const CLOCK_STEPS_MS: i64 = 60 * 60 * 1000;
@@ -18,19 +22,19 @@ const CLOCK_STEPS_MS: i64 = 60 * 60 * 1000;
 /// invalid filter yields no tables.
 pub(super) fn sought(
     engine: &MatchingEngine,
-    settings: &ConsoleSettings,
+    settings: &Settings,
     asked: &[(String, String)],
 ) -> Result<(Vec<Uuid>, Value), RecordUnavailable> {
     let companies = Tokens::of(engine.records.store.clone()).companies();
     let mut reader = Reader { asked, faults: Vec::new() };
     let days = reader.days();
-    let wish = reader.wish(&companies, days);
+    let wish = reader.wish(&companies, days, &settings.reports);
     let faults = reader.faults;
     let is_told = |(name, value): &&(String, String)| name != "before" && !value.is_empty();
     let told: Vec<_> = asked.iter().filter(is_told).cloned().collect();
     let sought = if faults.is_empty() {
         let now_ms = Utc::now().timestamp_millis() + CLOCK_STEPS_MS;
-        search(engine, &wish, settings, now_ms)?
+        search(engine, &wish, &settings.console, now_ms)?
     } else {
         TableSearchResult::default()
     };
@@ -51,6 +55,14 @@ pub(super) fn sought(
         without_offers => wish.without_offers,
         // A client tag of the lead with its value, such as `campaign=spring`.
         tag => value(asked, "tag").unwrap_or_default(),
+        // What a report has counted here, of which page this is the first.
+        counted => wish.counted.as_ref().map(|counted| fields! {
+            figure => counted.figure.heading().to_lowercase(), total => sought.total, more => sought.total_is_least,
+            test => counted.test, offer => counted.offer.as_deref(),
+        }),
+        // Kept by the form.
+        kept => told.iter().filter(|(name, _)| KEPT.contains(&name.as_str())).collect::<Vec<_>>(),
+        zone => value(asked, "zone").unwrap_or(settings.reports.usual_zone().name()),
         from, to, faults, chosen => !told.is_empty(), later => wish.before.is_some(),
         looked_at => sought.looked_at, stopped_at => sought.stopped_at, next,
         companies => choices(companies.into_iter().map(|one| (one.uuid, one.name)), company.as_deref()),
@@ -107,8 +119,25 @@ impl<'a> Reader<'a> {
         tags
     }
 
-    fn wish(&mut self, companies: &[CompanyRecord], [from, to]: [Option<NaiveDate>; 2]) -> TableSearch {
-        let begins = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc().timestamp_millis();
+    /// What a report counted, if the address comes from one.
+    fn counted(&mut self, reports: &ReportSettings) -> Option<CountedSearch> {
+        let figure = |text: &str| COUNTED.into_iter().find(|(word, _)| *word == text);
+        let (_, figure) = self.read("counted", &one_of(COUNTED.iter().map(|(word, _)| *word)), figure)?;
+        let leads = |text: &str| ["live", "test"].iter().position(|word| *word == text);
+        let test = self.read("leads", "live or test", leads) == Some(1);
+        let offer = value(self.asked, "offer").map(str::to_owned);
+        Some(CountedSearch { figure, test, offer, tags_counted: reports.tags.clone() })
+    }
+
+    fn wish(
+        &mut self,
+        companies: &[CompanyRecord],
+        [from, to]: [Option<NaiveDate>; 2],
+        reports: &ReportSettings,
+    ) -> TableSearch {
+        let zones = one_of(reports.zones.iter().map(|zone| zone.name()));
+        let zone = self.read("zone", &zones, |name| reports.zone(name)).unwrap_or(reports.usual_zone());
+        let begins = |day: NaiveDate| figures::begins(day, zone);
         let company = |text: &str| {
             let uuid = text.parse::<Uuid>().ok()?;
             companies.iter().any(|one| one.uuid == uuid).then_some(uuid)
@@ -129,6 +158,7 @@ impl<'a> Reader<'a> {
                 .map(Duration::from_secs),
             from_ms: from.map_or(0, begins),
             to_ms: to.and_then(|day| day.checked_add_days(Days::new(1))).map(begins),
+            counted: self.counted(reports),
             before: self.read("before", "the uuid of a rate table", |text| text.parse().ok()),
         }
     }

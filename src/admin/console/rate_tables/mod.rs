@@ -2,6 +2,7 @@
 //! Tables are found by the UUID of a lead, a rate table or an offer, as `find` or `uuid`; or page by page by
 //! company, product, partner, outcome and time.
 
+mod counted;
 mod filters;
 mod found;
 mod money;
@@ -12,6 +13,7 @@ mod table;
 mod timeline;
 pub(super) mod transcript;
 
+pub(super) use self::counted::COUNTED;
 use self::found::{UuidLookup, find, rows};
 pub(super) use self::person::words;
 use self::table::TablePage;
@@ -53,7 +55,7 @@ pub(super) async fn list(request: &ConsoleRequest) -> Result<View> {
 async fn sought(request: &ConsoleRequest) -> Result<View> {
     let asked = request.query.clone();
     let read = request.reading(move |app| {
-        let (found, filters) = filters::sought(&app.engine, &app.settings().console, &asked)?;
+        let (found, filters) = filters::sought(&app.engine, &app.settings(), &asked)?;
         Ok((rows(&app.engine, found), filters))
     });
     let (rows, filters) = read.await?.map_err(|_: RecordUnavailable| Failure::overloaded(RETRY_AFTER_S))?;

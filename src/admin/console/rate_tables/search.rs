@@ -2,11 +2,13 @@
 
 use metrics::counter;
 
+use super::counted::{CountedSearch, LEAD_BEFORE_MS};
 use crate::console::prelude::*;
 use offerd_base::config::ConsoleSettings;
 use offerd_base::telemetry::metrics::CONSOLE_SEARCHES_STOPPED;
 use offerd_engine::rate_table::outcome::Outcome;
 use offerd_engine::rate_table::record::{SeatOutcome, TableHead};
+use offerd_partners::RecordedSeat;
 use offerd_store::Tree;
 use offerd_store::entities::LeadRecord;
 
@@ -40,11 +42,21 @@ pub(super) struct TableSearch {
     pub without_offers: bool,
     /// Minimum duration.
     pub slow: Option<Duration>,
+    /// What a report counted, which this search adds up.
+    pub counted: Option<CountedSearch>,
     /// Creation time from (inclusive) and to (exclusive), Unix milliseconds.
     pub from_ms: i64,
     pub to_ms: Option<i64>,
     /// The table to continue before.
     pub before: Option<Uuid>,
+}
+
+impl TableSearch {
+    /// Whether a seat is of the partner and product.
+    pub fn is_of(&self, seat: &RecordedSeat) -> bool {
+        self.partner.as_ref().is_none_or(|partner| seat.key == *partner)
+            && self.product.is_none_or(|product| seat.product_type == product)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -56,6 +68,9 @@ pub(super) struct TableSearchResult {
     pub next: Option<Uuid>,
     /// Creation time of the last scanned table, if a limit ended the search.
     pub stopped_at: Option<i64>,
+    /// Of a search for what a report counted, on its first page: the sum, and whether a limit ended it.
+    pub total: Option<i64>,
+    pub total_is_least: bool,
 }
 
 pub(super) fn search(
@@ -67,9 +82,15 @@ pub(super) fn search(
     let store = &engine.records.store;
     let mut before = match (wish.before, wish.to_ms) {
         (Some(table), _) => table,
-        (None, to_ms) => first_at(to_ms.unwrap_or(now_ms)),
+        (None, to_ms) => {
+            let more_ms = if wish.counted.is_some() { LEAD_BEFORE_MS } else { 0 };
+            first_at(to_ms.map_or(now_ms, |to_ms| to_ms + more_ms))
+        }
     };
     let (mut sought, mut read, mut span_ms) = (TableSearchResult::default(), 0, FIRST_SPAN_MS);
+    // Later pages have the same total.
+    let is_summed = wish.counted.is_some() && wish.before.is_none();
+    sought.total = is_summed.then_some(0);
     loop {
         let chunk = chunk_before(store, before, wish.from_ms, &mut span_ms);
         let Some((oldest, _)) = chunk.first() else { return Ok(sought) };
@@ -79,16 +100,26 @@ pub(super) fn search(
             let head = store.decode::<TableHead>(Tree::RateTables, table.as_bytes(), &bytes);
             let Ok(head) = head else { continue };
             sought.looked_at += 1;
-            if fits(engine, wish, &head, &mut read)? {
+            let much = match &wish.counted {
+                Some(counted) => counted.of(engine, wish, &head, &mut read)?,
+                None => i64::from(fits(engine, wish, &head, &mut read)?),
+            };
+            sought.total = sought.total.map(|sum| sum + much);
+            if much > 0 && sought.tables.len() < LISTED {
                 sought.tables.push(table);
+                if sought.tables.len() == LISTED {
+                    sought.next = Some(table);
+                }
             }
-            if sought.tables.len() == LISTED {
-                sought.next = Some(table);
+            if sought.next.is_some() && !is_summed {
                 return Ok(sought);
             }
             if sought.looked_at >= settings.tables_looked_at || read >= settings.tables_read {
                 counter!(CONSOLE_SEARCHES_STOPPED).increment(1);
-                (sought.next, sought.stopped_at) = (Some(table), Some(head.created_at));
+                sought.total_is_least = is_summed;
+                if sought.next.is_none() {
+                    (sought.next, sought.stopped_at) = (Some(table), Some(head.created_at));
+                }
                 return Ok(sought);
             }
         }
@@ -136,10 +167,7 @@ fn fits(
     let is_wanted = |seat: u16| {
         let template =
             head.seats.get(usize::from(seat)).and_then(|seat| engine.records.templates.seat(*seat).ok());
-        template.is_some_and(|seat| {
-            wish.partner.as_ref().is_none_or(|partner| seat.key == *partner)
-                && wish.product.is_none_or(|product| seat.product_type == product)
-        })
+        template.is_some_and(|seat| wish.is_of(&seat))
     };
     let has_seat = || (0..head.seats.len()).any(|seat| is_wanted(u16::try_from(seat).unwrap_or(u16::MAX)));
     if (wish.partner.is_some() || wish.product.is_some()) && !has_seat() {

@@ -281,6 +281,7 @@ mod tests {
                     earlier_consents: Vec::new(),
                     earlier_digests: Vec::new(),
                     experiments: Default::default(),
+                    defaults: None,
                     lead: Lead::read(text.as_bytes()).unwrap(),
                 };
                 store.commit(writing::lead(&record, None)).await.unwrap();

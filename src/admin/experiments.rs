@@ -203,6 +203,7 @@ pub fn as_sheet(comparison: &Comparison) -> Sheet {
     sheet!(figures, (variant, figure) => {
         let difference = figure.difference.as_ref();
         "variant" => &variant.variant,
+        "until": Time => variant.until,
         "leads": Count => variant.leads,
         "figure" => figure.of.name(),
         "total": Amount => figure.total,

@@ -87,7 +87,7 @@ fn sheet(comparison: &Comparison) -> Sheet {
     let columns = [("variant".to_owned(), ColumnKind::Text), ("leads".to_owned(), ColumnKind::Count)];
     let rows = comparison.variants.iter().map(|variant| {
         let cells = variant.figures.iter().map(|figure| cell(figure).into());
-        [(&variant.variant).into(), variant.leads.into()].into_iter().chain(cells).collect()
+        [variant.written().into(), variant.leads.into()].into_iter().chain(cells).collect()
     });
     Sheet::new(columns.into_iter().chain(figures), rows)
 }
@@ -107,6 +107,11 @@ fn notes(comparison: &Comparison) -> String {
     let mut notes = format!(
         "{of}; differences from the control with 95 % intervals, judged from {LEAST_LEADS} leads per variant"
     );
+    if comparison.variants.iter().any(|variant| variant.until.is_some()) {
+        notes.push_str(
+            "\nthe default ranking or settings changed: leads before stand apart, with their own control",
+        );
+    }
     if comparison.cut {
         notes.push_str("\nonly the first leads are compared, up to `experiments.compared_leads`");
     }

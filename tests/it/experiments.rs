@@ -314,6 +314,29 @@ async fn variants_are_reported_and_compared() {
 }
 
 #[tokio::test]
+async fn leads_before_the_defaults_changed_stand_apart_with_their_own_control() {
+    let daemon = plan(&[("narrow", without_bank())]).start().await.with_live_company();
+    drawn(&daemon).await;
+    let before = told(&daemon, &COMPARE);
+    let (_, stopped) = daemon.terminate();
+    let daemon = stopped.setting("matching.offers_per_partner", "7").start().await;
+    for _ in 0..4 {
+        lead(&daemon).await;
+    }
+    let compared = told(&daemon, &COMPARE);
+    let leads = |compared: &Value, is_earlier: bool| -> Vec<Value> {
+        let variants = compared["variants"].as_array().unwrap();
+        let of_time = variants.iter().filter(|variant| variant.get("until").is_some() == is_earlier);
+        of_time.map(|variant| json!([variant["variant"], variant["leads"]])).collect()
+    };
+    assert_eq!(leads(&compared, true), leads(&before, false), "{compared}");
+    let now: i64 = leads(&compared, false).iter().map(|variant| variant[1].as_i64().unwrap()).sum();
+    assert_eq!(now, 4, "{compared}");
+    let table = String::from_utf8(daemon.command(&COMPARE[..3]).stdout).unwrap();
+    assert!(table.contains("control, until 20") && table.contains("ranking or settings changed"), "{table}");
+}
+
+#[tokio::test]
 async fn with_enough_leads_what_differs_is_said_to() {
     let plan = Daemon::with_partners(vec![partner("bank").savings("")]);
     rule(plan.directory(), "narrow", &without_bank());
@@ -338,7 +361,7 @@ async fn a_comparison_is_a_table_a_file_for_spreadsheets_or_a_page() {
     let table = text(&["experiment", "compare", "narrow"]);
     assert!(table.contains("more leads per variant"), "{table}");
     let csv = text(&["experiment", "compare", "narrow", "--format", "csv"]);
-    let heading = "variant,leads,figure,total,value,difference,low,high,differs,leadsMissing\ncontrol,";
+    let heading = "variant,until,leads,figure,total,value,difference,low,high,differs,leadsMissing\ncontrol,";
     assert!(csv.starts_with(heading), "{csv}");
     let page = format!("{}/console/experiments?rule=narrow", daemon.admin);
     let page = daemon.request_with(Method::GET, &page, "", &[("cookie", daemon.signed_in().await)], "").await;

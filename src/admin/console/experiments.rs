@@ -42,11 +42,12 @@ fn shown(comparison: &Comparison) -> Value {
         }
     };
     let row = |variant: &VariantFigures| {
-        fields! { cells => variant.figures.iter().map(cell).collect::<Vec<_>>(), ..variant }
+        fields! { name => variant.written(), cells => variant.figures.iter().map(cell).collect::<Vec<_>>(), ..variant }
     };
     fields! {
         headings => Outcome::ALL.map(Outcome::heading),
         rows => comparison.variants.iter().map(row).collect::<Vec<_>>(),
+        changed => comparison.variants.iter().any(|variant| variant.until.is_some()),
         ..comparison
     }
 }

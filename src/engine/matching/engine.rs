@@ -26,11 +26,12 @@ use crate::rate_table::seating::Verdict;
 use crate::rate_table::table::Table;
 use crate::records::Records;
 use crate::records::loan_reports::LoanReports;
+use offerd_base::config::MatchingSettings;
 use offerd_base::partner_health::{Health, Judgement};
 use offerd_base::telemetry::traces::Traces;
 use offerd_model::{BaseUrl, ProductType};
 use offerd_partners::ranking::Scorer;
-use offerd_partners::{Book, Seat};
+use offerd_partners::{Book, Fingerprint, Seat};
 use offerd_store::{Clock, Commit, CommitError, RecordLock, Tree};
 
 /// Shared by the matchmaker and every rate-table actor.
@@ -114,6 +115,17 @@ impl MatchingEngine {
     /// The ranking of a company's table: the `named` one, or else the one in the settings, if any.
     pub fn ranked_by(&self, company: Uuid, test: bool, named: Option<&str>) -> Option<Arc<Scorer>> {
         self.rankings.as_ref()?.ranked_by(company, test, named)
+    }
+
+    /// A digest of what a company's leads get without an experiment, and experiments can change: the default
+    /// ranking, and the settings of times and asks.
+    pub fn defaults_digest(&self, matching: &MatchingSettings, company: Uuid, test: bool) -> String {
+        let &MatchingSettings { deadline, response_margin, least_budget, second_look_reserve, .. } = matching;
+        let times = [deadline, response_margin, least_budget, second_look_reserve];
+        let most = [matching.partners_per_lead, matching.offers_per_partner];
+        let ranking = self.ranked_by(company, test, None).map(|scorer| Arc::clone(&scorer.ranking));
+        let ranking = ranking.as_ref().map(|ranking| (&ranking.name, &ranking.weights, ranking.unrated));
+        format!("{:012x}", Fingerprint::of(&format!("{times:?} {most:?} {ranking:?}")).figure())
     }
 
     /// Commits within the time that a lead may take, and not at all while the disk does not respond.

@@ -437,7 +437,10 @@ impl Matchmaker {
         let record = submission.record(self.engine.now_ms());
         let tags = record.lead.client_tags.as_ref();
         let drawn = configuration.experiments.draw(record.uuid, record.company, tags, record.created_at);
-        LeadRecord { experiments: drawn, ..record }
+        let engine = &self.engine;
+        let defaults = || engine.defaults_digest(&configuration.rules.matching, record.company, record.test);
+        let defaults = (!drawn.is_empty()).then(defaults);
+        LeadRecord { experiments: drawn, defaults, ..record }
     }
 
     /// The shared state of all tables.

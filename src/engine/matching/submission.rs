@@ -49,6 +49,7 @@ impl Submission {
             earlier_consents: Vec::new(),
             earlier_digests: Vec::new(),
             experiments: BTreeMap::new(),
+            defaults: None,
             lead,
         }
     }

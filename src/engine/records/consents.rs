@@ -59,6 +59,7 @@ mod tests {
             earlier_consents: Vec::new(),
             earlier_digests: Vec::new(),
             experiments: BTreeMap::new(),
+            defaults: None,
             lead: Lead::read(lead.as_bytes()).unwrap(),
         }
     }

@@ -285,6 +285,7 @@ mod tests {
             earlier_consents: Vec::new(),
             earlier_digests: Vec::new(),
             experiments: Default::default(),
+            defaults: None,
             lead: Lead::read(lead.as_bytes()).unwrap(),
         }
     }

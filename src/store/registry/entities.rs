@@ -68,6 +68,8 @@ record! { plain
         /// Its variant of each experiment that applied when it was accepted, by the name of the rule.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         experiments: BTreeMap<String, String>,
+        /// A digest of what a lead without an experiment would have got then; none if it drew no variant.
+        defaults?: String,
         /// The lead as submitted.
         lead: Lead,
     }

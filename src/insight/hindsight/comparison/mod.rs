@@ -10,6 +10,7 @@ mod reading;
 pub use self::outcome::Outcome;
 use self::outcome::VariantStatistics;
 pub use self::reading::RunningComparison;
+use crate::sheet::figures;
 use offerd_engine::experiments::CONTROL;
 use offerd_model::record;
 
@@ -25,7 +26,7 @@ record! {
         rule: String,
         /// Whether it compares test leads.
         test: bool,
-        /// The control, then the others.
+        /// The control, then the others, under the present defaults; then likewise under earlier ones.
         variants: Vec<VariantFigures>,
         /// Whether later leads were left out because there are more than `experiments.compared_leads`.
         cut: bool,
@@ -35,6 +36,8 @@ record! {
     VariantFigures {
         /// The variant.
         variant: String,
+        /// When its last lead came, Unix milliseconds, if the default ranking or settings changed since.
+        until?: i64,
         /// Its leads.
         leads: u64,
         /// Its figures, in the order of [`Outcome::ALL`].
@@ -70,6 +73,16 @@ record! {
     }
 }
 
+impl VariantFigures {
+    /// The variant for people.
+    pub fn written(&self) -> String {
+        match self.until {
+            Some(until) => format!("{}, until {}", self.variant, figures::minute(until)),
+            None => self.variant.clone(),
+        }
+    }
+}
+
 impl Difference {
     /// The difference and its interval, for people.
     pub fn written(&self, of: Outcome) -> String {
@@ -94,7 +107,23 @@ impl Difference {
     }
 }
 
-fn compared(rule: &str, (test, cut): (bool, bool), variants: Vec<(String, VariantStatistics)>) -> Comparison {
+/// The variants under the same defaults, each with its statistics.
+type SameDefaults = Vec<(String, VariantStatistics)>;
+
+/// Compares each variant with the control under the same defaults: the present ones, then `earlier` ones with
+/// the time of their last lead.
+fn compared(
+    rule: &str,
+    (test, cut): (bool, bool),
+    present: &[(String, VariantStatistics)],
+    earlier: &[(i64, SameDefaults)],
+) -> Comparison {
+    let earlier = earlier.iter().flat_map(|(until, variants)| figures_of(variants, Some(*until)));
+    let variants = figures_of(present, None).into_iter().chain(earlier).collect();
+    Comparison { rule: rule.to_owned(), test, variants, cut }
+}
+
+fn figures_of(variants: &[(String, VariantStatistics)], until: Option<i64>) -> Vec<VariantFigures> {
     let nothing = VariantStatistics::default();
     let control = variants.iter().find(|(name, _)| name == CONTROL).map_or(&nothing, |(_, tally)| tally);
     let figures = |name: &str, tally: &VariantStatistics| -> Vec<Figure> {
@@ -108,9 +137,9 @@ fn compared(rule: &str, (test, cut): (bool, bool), variants: Vec<(String, Varian
     };
     let variants = variants.iter().map(|(name, tally)| {
         let (variant, figures) = (name.clone(), figures(name, tally));
-        VariantFigures { variant, leads: tally.leads, figures }
+        VariantFigures { variant, until, leads: tally.leads, figures }
     });
-    Comparison { rule: rule.to_owned(), test, variants: variants.collect(), cut }
+    variants.collect()
 }
 
 fn difference(of: Outcome, variant: &VariantStatistics, control: &VariantStatistics) -> Option<Difference> {
@@ -160,7 +189,7 @@ mod tests {
 
     fn of(control: VariantStatistics, other: VariantStatistics) -> Comparison {
         let variants = vec![(CONTROL.to_owned(), control), ("other".to_owned(), other)];
-        compared("rule", (false, false), variants)
+        compared("rule", (false, false), &variants, &[])
     }
 
     #[test]
@@ -174,6 +203,21 @@ mod tests {
         assert!(funded(&again).differs, "{again:?}");
         let half = 1000 + close.leads_missing.unwrap() / 2;
         assert!(!funded(&of(tally(half, half / 10, 50.0), tally(half, half * 11 / 100, 50.0))).differs);
+    }
+
+    #[test]
+    fn a_variant_is_held_against_the_control_under_the_same_defaults_only() {
+        let half = |control, other| vec![(CONTROL.to_owned(), control), ("other".to_owned(), other)];
+        let present = half(tally(1000, 100, 50.0), tally(1000, 100, 50.0));
+        let earlier = [(0, half(tally(1000, 300, 50.0), tally(1000, 100, 50.0)))];
+        let compared = compared("rule", (false, false), &present, &earlier);
+        let funded = |place: usize| {
+            let figures = &compared.variants[place].figures;
+            let funded = figures.iter().find(|figure| figure.of == Outcome::Funded);
+            funded.unwrap().difference.map(|it| it.differs)
+        };
+        assert_eq!([0, 1, 2, 3].map(funded), [None, Some(false), None, Some(true)]);
+        assert_eq!(compared.variants[3].written(), "other, until 1970-01-01 00:00");
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Reads the outcomes of a rule's leads from the feeds of their companies.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use super::outcome::{LeadOutcomes, VariantStatistics};
-use super::{Comparison, compared};
+use super::{Comparison, SameDefaults, compared};
 use offerd_engine::experiments::CONTROL;
 use offerd_engine::records::projection::{FEEDS, companies, next};
 use offerd_engine::records::{Records, reading};
@@ -27,6 +27,8 @@ pub struct RunningComparison {
     ahead: VecDeque<(Tree, Uuid, u64)>,
     variants: Vec<String>,
     leads: HashMap<Uuid, (usize, LeadOutcomes)>,
+    /// The defaults that each lead came under, by digest, and when.
+    came: HashMap<Uuid, (Option<String>, i64)>,
     cut: bool,
 }
 
@@ -45,7 +47,17 @@ impl RunningComparison {
         let mut all = vec![CONTROL.to_owned()];
         all.extend(variants.filter(|name| *name != CONTROL).map(str::to_owned));
         let (records, rule, ahead) = (records.clone(), rule.to_owned(), ahead.collect());
-        Self { records, rule, test, most, ahead, variants: all, leads: HashMap::new(), cut: false }
+        Self {
+            records,
+            rule,
+            test,
+            most,
+            ahead,
+            variants: all,
+            leads: HashMap::new(),
+            came: HashMap::new(),
+            cut: false,
+        }
     }
 
     /// Reads the next records; `false` at the end. Unreadable records are logged and skipped.
@@ -112,18 +124,29 @@ impl RunningComparison {
             self.variants.len() - 1
         });
         self.leads.insert(happening.lead, (place, LeadOutcomes::default()));
+        self.came.insert(happening.lead, (record.defaults.take(), record.created_at));
     }
 
     /// The comparison of what was read so far.
     pub fn comparison(self) -> Comparison {
-        let mut tallies = vec![VariantStatistics::default(); self.variants.len()];
+        let none = || (0, vec![VariantStatistics::default(); self.variants.len()]);
+        let mut by_defaults: BTreeMap<_, (i64, Vec<VariantStatistics>)> = BTreeMap::new();
         // In a fixed order, so that sums agree to the last digit.
         let mut leads: Vec<_> = self.leads.into_iter().collect();
         leads.sort_unstable_by_key(|(uuid, _)| *uuid);
-        for (_, (place, lead)) in &leads {
+        for (uuid, (place, lead)) in &leads {
+            let (defaults, at) = &self.came[uuid];
+            let (last, tallies) = by_defaults.entry(defaults).or_insert_with(none);
+            *last = (*last).max(*at);
             tallies[*place] = tallies[*place].with(lead);
         }
-        let variants = self.variants.into_iter().zip(tallies).collect();
-        compared(&self.rule, (self.test, self.cut), variants)
+        let named =
+            |tallies: Vec<_>| -> SameDefaults { self.variants.iter().cloned().zip(tallies).collect() };
+        let mut periods: Vec<_> = by_defaults.into_values().collect();
+        periods.sort_unstable_by_key(|(last, _)| *last);
+        let (_, present) = periods.pop().unwrap_or_else(none);
+        let earlier: Vec<_> =
+            periods.into_iter().rev().map(|(last, tallies)| (last, named(tallies))).collect();
+        compared(&self.rule, (self.test, self.cut), &named(present), &earlier)
     }
 }

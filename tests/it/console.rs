@@ -123,9 +123,9 @@ async fn every_page_is_whole_and_sealed() {
     }
 }
 
-/// Somebody who looks at a phone in the night sees first what is wrong, and what the day has brought.
+/// Whoever may see money sees first what the day has brought, and then what is wrong.
 #[tokio::test]
-async fn now_begins_with_what_needs_attention() {
+async fn now_begins_with_the_business_and_what_needs_attention() {
     let daemon =
         Daemon::with_sample_partners().setting("alerts.every", "20ms").setting("alerts.backup_age", "1ms");
     let daemon = daemon.start().await;
@@ -140,8 +140,8 @@ async fn now_begins_with_what_needs_attention() {
     };
     let text = tokio::time::timeout(crate::kit::PATIENCE, waiting).await.expect("the alert is shown");
     let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
-    assert!(place("Needs attention") < place("Payouts today"));
-    assert!(place("Payouts today") < place("Leads accepted"));
+    assert!(place("Payouts today") < place("Needs attention"));
+    assert!(place("Needs attention") < place("Leads accepted"));
     assert!(text.contains("/console/handbook/metrics#the-last-backup-is-old"));
     let alerts = html(&daemon, "/console/alerts").await;
     assert!(

@@ -35,7 +35,7 @@ async fn rows_are_ordered_by_their_headings_and_drawn() {
     assert!(told.contains(row), "{told}");
     assert!(told.contains("&lt;b&gt;autumn") && !told.contains("<b>autumn"), "a tag is text: {told}");
     assert!(told.contains("Leads by campaign and partner"), "there are bars: {told}");
-    assert!(told.contains(">not reported"), "no partner has reported anything: {told}");
+    assert!(told.contains("Without a figure in any row: applied, funded"), "no partner has reported: {told}");
     assert!(told.contains("aria-sort=\"descending\"") && told.contains("sort=-clicks"), "{told}");
     let by_name = html(&daemon, "/console/reports?leads=test&by=campaign&sort=-campaign").await;
     assert!(by_name.find(">spring<") < by_name.find("autumn"), "{by_name}");
@@ -88,6 +88,39 @@ async fn by_offer_what_was_never_shown_or_clicked_is_told() {
     assert!(row(">saver/").contains("never shown"), "{told}");
     assert!(row(">bank/").contains("never clicked"), "{told}");
     assert!(!told.contains("data-label=\"Leads\"") && told.contains("data-label=\"Position\""), "{told}");
+}
+
+#[tokio::test]
+async fn counts_have_their_shares_and_an_order_stays_where_the_dimension_changes() {
+    let daemon = counted().await;
+    let told = html(&daemon, "/console/reports?leads=test&by=campaign&sort=-asks").await;
+    assert!(told.contains("<span class=\"muted small nowrap\">66.7 %</span>"), "{told}");
+    assert!(told.contains("<input type=\"hidden\" name=\"sort\" value=\"-asks\">"), "{told}");
+    for (path, kept) in [
+        ("by=partner&sort=-asks", "-asks"),
+        ("by=partner&sort=-campaign", "-partner"),
+        ("by=partner&sort=leadsChange", "leads"),
+        ("by=partner&sort=leadsChange&compare=true", "leadsChange"),
+    ] {
+        let told = html(&daemon, &format!("/console/reports?leads=test&{path}")).await;
+        let hidden = format!("name=\"sort\" value=\"{kept}\"");
+        assert!(told.contains(&hidden) && !told.contains("not possible"), "{path}: {told}");
+    }
+    let luck = html(&daemon, "/console/reports?by=partner&sort=luck").await;
+    assert!(luck.contains("not possible"), "{luck}");
+}
+
+/// A restart begins the asks since the start anew, and not those of the days.
+#[tokio::test]
+async fn partners_show_the_asks_of_a_week_after_a_restart_too() {
+    let daemon = counted().await.start_again().await;
+    let looking = async {
+        while html(&daemon, "/console/partners").await.matches("data-label=\"7 days\">3 asks<br>").count() < 2
+        {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(90), looking).await.expect("they are stored");
 }
 
 #[tokio::test]

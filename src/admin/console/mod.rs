@@ -203,6 +203,7 @@ pub(super) struct Console {
     process: u64,
     history: history::History,
     days: today::DailyTotals,
+    week: partners::StoredWeek,
     streams: Arc<Semaphore>,
     /// One permit for the page that reads stored tables.
     scans: Arc<Semaphore>,
@@ -218,6 +219,7 @@ impl Console {
             process: u64::from_be_bytes(Uuid::new_v4().as_bytes()[..8].try_into().unwrap_or_default()),
             history: history::History::default(),
             days: today::DailyTotals::default(),
+            week: partners::StoredWeek::default(),
             streams: Arc::new(Semaphore::new(live::STREAMS)),
             scans: Arc::new(Semaphore::new(1)),
             stop: watch::channel(false).0,

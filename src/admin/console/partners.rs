@@ -1,6 +1,10 @@
 //! `GET /console/partners`: all partners, one row each, worst first.
 
 use std::cmp::Reverse;
+use std::time::Instant;
+
+use chrono::Days;
+use parking_lot::Mutex;
 
 use super::history;
 use super::prelude::*;
@@ -8,8 +12,50 @@ use super::seat_view::{Pill, SeatView, of_seats};
 use offerd_base::partner_health::Health;
 use offerd_engine::matching::ask_statistics::{ASKS_SHOWN, AskTally};
 use offerd_engine::matching::late_asks::LateAsk;
+use offerd_insight::reports::Reports;
 
 const PAGE: ConsolePage = ConsolePage::new(Section::Partners, "partners.html").fresh(history::EVERY);
+
+/// How long the stored counts of a week are shown before they are read again.
+const WEEK_FOR: Duration = Duration::from_secs(60);
+
+/// Asks and offers of each partner over seven days, from the reports, which a restart does not begin anew.
+#[derive(Default)]
+pub(super) struct StoredWeek(Mutex<Option<(Instant, Arc<WeekByPartner>)>>);
+
+type WeekByPartner = BTreeMap<String, (i64, i64)>;
+
+impl StoredWeek {
+    /// Blocks on the store. Nothing while the counts cannot be read.
+    fn read(&self, reports: Option<&Reports>) -> Arc<WeekByPartner> {
+        let mut known = self.0.lock();
+        match &*known {
+            Some((at, week)) if at.elapsed() < WEEK_FOR => Arc::clone(week),
+            old => {
+                let old = old.as_ref().map(|(_, week)| Arc::clone(week));
+                let week = reports.and_then(read_week).map(Arc::new).or(old).unwrap_or_default();
+                *known = Some((Instant::now(), Arc::clone(&week)));
+                week
+            }
+        }
+    }
+}
+
+fn read_week(reports: &Reports) -> Option<WeekByPartner> {
+    let today = Utc::now().with_timezone(&reports.rules.usual_zone()).date_naive();
+    let mut week = WeekByPartner::new();
+    for leads in ["live", "test"] {
+        let from = today.checked_sub_days(Days::new(6))?.to_string();
+        let pairs =
+            [("from", from), ("to", today.to_string()), ("by", "partner".into()), ("leads", leads.into())];
+        let pairs = pairs.map(|(name, value)| (name.to_owned(), value));
+        for row in reports.report(&reports.query(&pairs).ok()?).ok()?.rows {
+            let (asks, offers) = week.entry(row.by.concat()).or_default();
+            (*asks, *offers) = (*asks + row.figures.asks, *offers + row.figures.offers);
+        }
+    }
+    Some(week)
+}
 
 struct PartnerRow {
     badness: u8,
@@ -37,6 +83,7 @@ pub(super) async fn show(request: &ConsoleRequest) -> Result<View> {
 fn rows(app: &AdminState) -> Vec<PartnerRow> {
     let mut partners: Vec<PartnerRow> = Vec::new();
     let seats = of_seats(&app.engine);
+    let week = app.console.week.read(app.reports.as_ref());
     for of_partner in seats.chunk_by(|one, other| one.seat.identity.key == other.seat.identity.key) {
         let identity = &of_partner[0].seat.identity;
         let asks_of = |of: &SeatView| app.engine.statistics.lately(&identity.key, of.seat.product_type).asks;
@@ -58,7 +105,7 @@ fn rows(app: &AdminState) -> Vec<PartnerRow> {
             key => identity.key, name => identity.partner.name,
             products => of_partner.iter().map(|seat| seat.seat.product_type.as_str()).collect::<Vec<_>>(),
             states,
-            health => worst.health,
+            health => worst.health, week => week.get(&identity.key),
             cause => worst.status.health.cause,
             summary => tally.summary_of(&tally.survival(late.map(LateAsk::observed))),
             // Its worst circuit breaker; none without HTTP seats.

@@ -73,7 +73,8 @@ fn figure_named(name: &str) -> Option<Figure> {
     Figure::ALL.into_iter().find(|figure| figure.name() == name)
 }
 
-/// The given parameters; by default payouts by partner.
+/// The given parameters; by default payouts by partner. A chosen order stays where the dimensions change: one
+/// by a dimension that is no longer there becomes one by the first, one by a change one by its figure.
 fn given(request: &ConsoleRequest) -> Vec<(String, String)> {
     let mut pairs = request.query.clone();
     if pairs.iter().all(|(name, _)| name != "by") {
@@ -81,6 +82,21 @@ fn given(request: &ConsoleRequest) -> Vec<(String, String)> {
         if pairs.iter().all(|(name, _)| name != "sort") {
             pairs.push(("sort".to_owned(), format!("-{}", Figure::Payouts.name())));
         }
+    }
+    let all = |name: &str| {
+        let of_name = pairs.iter().filter(|(known, _)| known == name);
+        of_name.flat_map(|(_, value)| value.split(',')).filter(|value| !value.is_empty()).collect::<Vec<_>>()
+    };
+    let (by, compares) = (all("by"), all("compare") == ["true"]);
+    let sort = all("sort").pop().unwrap_or_default();
+    let (name, sign) = sort.strip_prefix('-').map_or((sort, ""), |name| (name, "-"));
+    let figure = name.strip_suffix("Change").filter(|figure| !compares && figure_named(figure).is_some());
+    let tags = request.app.reports.as_ref().map(Reports::tags).unwrap_or_default();
+    let is_gone = !by.contains(&name) && Dimension::names(&tags).iter().any(|known| known == name);
+    if let Some(name) = figure.or_else(|| by.first().copied().filter(|_| is_gone)) {
+        let fitting = format!("{sign}{name}");
+        pairs.retain(|(known, _)| known != "sort");
+        pairs.push(("sort".to_owned(), fitting));
     }
     pairs
 }
@@ -95,7 +111,6 @@ fn form(given: &[(String, String)], reports: &Reports, query: Option<&ReportQuer
     let value = |name| all(name).next_back().cloned().unwrap_or_default();
     let range = query.map(|query| query.range);
     let day = |name, shown: Option<NaiveDate>| shown.map_or_else(|| value(name), |day| day.to_string());
-    let is_by_figure = query.is_some_and(|query| matches!(query.order.by, OrderBy::Figure(_)));
     let filter = |place| all("where").nth(place).cloned().unwrap_or_default();
     let zone = value("zone");
     let zones = reports.rules.zones.iter().map(|known| (known.name(), known.name()));
@@ -107,8 +122,7 @@ fn form(given: &[(String, String)], reports: &Reports, query: Option<&ReportQuer
         by => [by(0), by(1)], filters => [filter(0), filter(1)], zones => choices(zones, Some(&zone)),
         test => value("leads") == "test", compare => value("compare") == "true",
         figures => choices(Figure::ALL.map(|figure| (figure.name(), figure.heading())), Some(&value(CHART))),
-        // The sort figure, which a new query keeps.
-        sort => Some(value("sort")).filter(|_| is_by_figure),
+        sort => value("sort"),
         dimensions => names.join(", "),
     }
 }
@@ -139,10 +153,13 @@ fn shown(request: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Resu
     let drawn = drawn(request, query, report);
     let chart = by_time.map(|place| chart(drawn, query, &named, place)).transpose()?;
     let bars = (chart.is_none() && !report.rows.is_empty()).then(|| bars(drawn, &named));
+    let (told, untold): (Vec<_>, Vec<_>) =
+        report.figures().partition(|figure| is_told(*figure, query, report));
     let row = |row: &Row| {
+        let tables = values.tables_of(query, &row.by);
         fields! {
             by => values.named(row), never => never(query, &row.figures),
-            cells => cells(report, &row.figures, row.before.as_ref(), values.tables_of(query, &row.by)),
+            cells => cells(&told, &row.figures, row.before.as_ref(), Some(&report.total), tables.as_ref()),
         }
     };
     Ok(fields! {
@@ -150,9 +167,12 @@ fn shown(request: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Resu
         before => report.before.map(|(first, last)| format!("{first} to {last}")),
         // Today so far is held against a whole day.
         unfinished => report.to == Utc::now().with_timezone(&query.zone).date_naive(),
-        zone => report.zone, columns => columns(request, query, report),
+        zone => report.zone, columns => columns(request, query, &told),
+        untold => untold.into_iter().map(Figure::heading).collect::<Vec<_>>(),
         rows => report.rows.iter().map(row).collect::<Vec<_>>(),
-        total => cells(report, &report.total, report.total_before.as_ref(), values.tables_of(query, &[])),
+        total => cells(
+            &told, &report.total, report.total_before.as_ref(), None, values.tables_of(query, &[]).as_ref(),
+        ),
         left_out => report.rows_left_out, behind => report.uncounted_from, bars, chart,
         download => address("/console/reports/download", &given(request)),
     })
@@ -178,6 +198,13 @@ impl TablesOfRow {
         let pairs = self.0.iter().cloned().chain([("counted".to_owned(), counted.to_owned())]);
         Some(address("/console/rateTables", &pairs.collect::<Vec<_>>()))
     }
+}
+
+/// Whether a figure has a column: a value in some row, or the order.
+fn is_told(figure: Figure, query: &ReportQuery, report: &Report) -> bool {
+    let is_sorted = [OrderBy::Figure(figure), OrderBy::Change(figure)].contains(&query.order.by);
+    let before = report.total_before.as_ref();
+    is_sorted || report.total.get(figure).or_else(|| before?.get(figure)).is_some()
 }
 
 struct ValueNames {
@@ -238,7 +265,7 @@ impl ValueNames {
     }
 }
 
-fn columns(request: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Vec<Value> {
+fn columns(request: &ConsoleRequest, query: &ReportQuery, told: &[Figure]) -> Vec<Value> {
     let link = |name: &str, by: OrderBy| {
         let SortOrder { by: sorted, descending } = query.order;
         let is_sorted = sorted == by;
@@ -256,7 +283,8 @@ fn columns(request: &ConsoleRequest, query: &ReportQuery, report: &Report) -> Ve
         let link = link(&title, OrderBy::Dimension(place));
         fields! { title, is_figure => false, change, ..link }
     });
-    let figures = report.figures().map(|figure| {
+    let figures = told.iter().map(|figure| {
+        let figure = *figure;
         let title = figure.heading();
         let change = query.compare.then(|| link(&figure.change(), OrderBy::Change(figure)));
         fields! { title, is_figure => true, change, ..link(figure.name(), OrderBy::Figure(figure)) }
@@ -271,23 +299,31 @@ pub(super) fn address(path: &str, pairs: &[(String, String)]) -> String {
 }
 
 fn cells(
-    report: &Report,
+    told: &[Figure],
     figures: &Figures,
     before: Option<&Figures>,
-    tables: Option<TablesOfRow>,
+    total: Option<&Figures>,
+    tables: Option<&TablesOfRow>,
 ) -> Vec<Value> {
     let is_some = |figure| figures.get(figure).is_some_and(|count| count > 0.0);
-    let link = |figure: Figure| tables.as_ref()?.counted(figure).filter(|_| is_some(figure));
+    let link = |figure: Figure| tables?.counted(figure).filter(|_| is_some(figure));
     let change = |figure| before.and_then(|before| figures.change(before, figure));
-    let cell = |figure: Figure| {
+    let share = |figure: Figure| {
+        let of_total = figures.get(figure)? / total?.get(figure)?;
+        Some(figures::percent(of_total))
+            .filter(|_| figure.adds_up() && of_total.is_finite() && of_total > 0.0)
+    };
+    let has_any = |before: &Figures, figure| figures.get(figure).or_else(|| before.get(figure)).is_some();
+    let cell = |figure: &Figure| {
+        let figure = *figure;
         fields! {
-            title => figure.heading(), text => text(figures, figure),
-            before => before.map(|before| text(before, figure)),
+            title => figure.heading(), text => text(figures, figure), share => share(figure),
+            before => before.filter(|before| has_any(before, figure)).map(|before| text(before, figure)),
             change => change(figure).map(|change| changed(figure, change)),
             link => link(figure),
         }
     };
-    report.figures().map(cell).collect()
+    told.iter().map(cell).collect()
 }
 
 /// `+12 (+20.0 %)`, `−3 (−10.5 %)`, `±0`

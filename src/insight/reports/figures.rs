@@ -149,6 +149,11 @@ impl Figure {
         }
     }
 
+    /// Whether the figures of rows add up to that of all, so that one is a share of it.
+    pub fn adds_up(self) -> bool {
+        matches!(self.of(), Of(_))
+    }
+
     /// Its value for sorting; a ratio without a denominator sorts lowest.
     pub fn weight(self, counted: &Measures) -> f64 {
         match self.of() {

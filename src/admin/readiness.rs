@@ -56,7 +56,7 @@ impl ReadinessState {
         let in_force = Arc::clone(&self.settings.borrow());
         // The file may have been corrected since: the setting waits for the restart.
         let fault = of(&in_force).and_then(|fault| {
-            Settings::inspect(self.file.as_deref()).0.map_or(Some(fault), |later| of(&later))
+            Settings::inspect(self.file.as_deref(), None).0.map_or(Some(fault), |later| of(&later))
         });
         gauge!(MASTER_KEY_DIFFERS).set(f64::from(u8::from(fault.is_some())));
         *self.key_fault.write() = fault;
@@ -155,7 +155,7 @@ mod tests {
             std::fs::write(path("offerd.toml"), text).unwrap();
         };
         write("old.key");
-        let settings = Settings::inspect(Some(&path("offerd.toml"))).0.unwrap();
+        let settings = Settings::inspect(Some(&path("offerd.toml")), None).0.unwrap();
         let store = Store::open(StoreOptions::from(&settings.store)).unwrap();
         let in_force = watch::channel(Arc::new(settings)).1;
         let readiness = ReadinessState::new(store.clone(), in_force, Some(path("offerd.toml")));

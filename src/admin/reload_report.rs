@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 
 use offerd_base::config::SettingsDiff;
-use offerd_base::declaration::{DeclarationsDiff, Fault};
+use offerd_base::declaration::{DeclarationsDiff, Fault, FileEdit};
 use offerd_partners::Book;
 use offerd_partners::diff::BookDiff;
 
@@ -89,7 +89,7 @@ const FAULTS_RECORDED: usize = 10;
 
 impl Report {
     /// Everything that changed, by name.
-    fn changes(&self) -> Vec<String> {
+    pub(crate) fn changes(&self) -> Vec<String> {
         let Self { partners, subscriptions, experiments, settings, .. } = self;
         let added = partners.added.iter().map(|one| format!("partner {} added", one.partner));
         let removed = partners.removed.iter().map(|one| format!("partner {} removed", one.partner));
@@ -125,10 +125,19 @@ const WAITING: usize = 16;
 
 /// Requests reloads of the daemon. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Reloader(mpsc::Sender<oneshot::Sender<ReloadOutcome>>);
+pub struct Reloader(mpsc::Sender<ReloadRequest>);
 
-/// The requested reloads in order, each with the sender of its outcome.
-pub type Requests = mpsc::Receiver<oneshot::Sender<ReloadOutcome>>;
+/// A requested reload.
+#[derive(Debug)]
+pub struct ReloadRequest {
+    /// A changed file, with which a reload is only tried: it changes nothing.
+    pub tried: Option<FileEdit>,
+    /// Takes the outcome.
+    pub answer: oneshot::Sender<ReloadOutcome>,
+}
+
+/// The requested reloads in order.
+pub type Requests = mpsc::Receiver<ReloadRequest>;
 
 /// A reloader, and the queue that the daemon serves.
 pub fn channel() -> (Reloader, Requests) {
@@ -139,8 +148,17 @@ pub fn channel() -> (Reloader, Requests) {
 impl Reloader {
     /// Reloads, after earlier requests; `None` when the daemon is stopping.
     pub async fn reload(&self) -> Option<ReloadOutcome> {
+        self.request(None).await
+    }
+
+    /// The outcome that a reload with a changed file would have; `None` when the daemon is stopping.
+    pub async fn try_with(&self, edit: FileEdit) -> Option<ReloadOutcome> {
+        self.request(Some(edit)).await
+    }
+
+    async fn request(&self, tried: Option<FileEdit>) -> Option<ReloadOutcome> {
         let (answer, answered) = oneshot::channel();
-        self.0.send(answer).await.ok()?;
+        self.0.send(ReloadRequest { tried, answer }).await.ok()?;
         answered.await.ok()
     }
 }

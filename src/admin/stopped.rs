@@ -48,8 +48,8 @@ fn app(store: Store, book: Book, settings: Settings, admin_key: String) -> Admin
     let key_file = suppression_key_file(settings.store.suppression_key_file.as_deref(), &settings.store.path);
     let (clients, rules) = (PartnerClients::new(settings.wire), MatchingRules::from(&settings));
     // Faults of these files are reported by the commands that need them, and do not stop others.
-    let subscriptions = Subscriptions::load(&settings.postbacks).ok();
-    let experiments = Experiments::load(&settings, Some(&book)).unwrap_or_default();
+    let subscriptions = Subscriptions::load(&settings.postbacks, None).ok();
+    let experiments = Experiments::load(&settings, Some(&book), None).unwrap_or_default();
     let (records, counted) = (store.clone(), store.clone());
     let (rankings, reports) = (settings.ranking.clone(), settings.reports.clone());
     let engine = move || {

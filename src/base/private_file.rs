@@ -27,7 +27,7 @@ pub fn write(path: &Path, bytes: &[u8], before: impl FnOnce(&File) -> io::Result
     let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(OWN).open(&fresh)?;
     file.write_all(bytes)?;
     file.sync_all()?;
-    before(&file)?;
+    before(&file).inspect_err(|_| drop(fs::remove_file(&fresh)))?;
     fs::rename(&fresh, path)?;
     Ok(file)
 }

@@ -33,7 +33,7 @@ pub enum ExperimentCommand {
 pub async fn run(settings: &Settings, command: ExperimentCommand) -> Result<(), CommandError> {
     let load = || {
         let book = Book::load(&settings.partners.path)?;
-        ExperimentRules::load(settings, Some(&book)).map(|_| book)
+        ExperimentRules::load(settings, Some(&book), None).map(|_| book)
     };
     let admin = AdminClient::find_with(settings, load).await?;
     match command {

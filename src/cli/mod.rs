@@ -297,7 +297,7 @@ fn settings(config: Option<&Path>) -> Result<Settings, CommandError> {
 
 /// Loads the settings of a command that only has to find the daemon. The daemon reports their faults itself.
 fn settings_to_find_the_daemon(config: Option<&Path>) -> Result<Settings, CommandError> {
-    let (settings, faults) = Settings::inspect(config);
+    let (settings, faults) = Settings::inspect(config, None);
     settings.ok_or(CommandError::Faults(faults))
 }
 

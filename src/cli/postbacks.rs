@@ -46,7 +46,7 @@ pub enum PostbacksCommand {
 
 /// Runs `offerd postbacks`.
 pub async fn run(settings: &Settings, command: PostbacksCommand) -> Result<(), CommandError> {
-    let load = || Subscriptions::load(&settings.postbacks).map(|_| Book::of(Vec::new()));
+    let load = || Subscriptions::load(&settings.postbacks, None).map(|_| Book::of(Vec::new()));
     let admin = AdminClient::find_with(settings, load).await?;
     match command {
         PostbacksCommand::List { json } => {

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::prelude::*;
 use offerd_admin::password::PasswordDigest;
 use offerd_base::config::StoreSettings;
+use offerd_base::declaration::FileEdit;
 use offerd_base::telemetry::metrics::CERTIFICATE_ENDS;
 use offerd_outbound::alerts;
 use offerd_store::MasterKey;
@@ -27,7 +28,12 @@ pub struct Loaded {
 
 /// Reads the settings and the files that they name, or returns all faults found.
 pub fn load(config: Option<&Path>) -> Result<Loaded, Vec<Fault>> {
-    let (settings, mut faults) = Settings::inspect(config);
+    load_with(config, None)
+}
+
+/// Like [`load`], with a changed file, if any.
+pub(super) fn load_with(config: Option<&Path>, edit: Option<&FileEdit>) -> Result<Loaded, Vec<Fault>> {
+    let (settings, mut faults) = Settings::inspect(config, edit);
     let Some(settings) = settings else { return Err(faults) };
     faults.extend(wrong_master_key(&settings));
     faults.extend(database_fault(&settings));
@@ -35,9 +41,9 @@ pub fn load(config: Option<&Path>) -> Result<Loaded, Vec<Fault>> {
     faults.extend(placed(&settings, alerts::faults(&settings.alerts)));
     faults.extend(placed(&settings, TlsIdentities::read(&settings).err().unwrap_or_default()));
     let vehicles = vehicles(&settings);
-    let subscriptions = Subscriptions::load(&settings.postbacks);
+    let subscriptions = Subscriptions::load(&settings.postbacks, edit);
     let (book, of_book) = Book::inspect(&settings.partners.path);
-    let experiments = Experiments::load(&settings, of_book.is_empty().then_some(&book));
+    let experiments = Experiments::load(&settings, of_book.is_empty().then_some(&book), edit);
     let found = [vehicles.as_ref().err(), subscriptions.as_ref().err(), experiments.as_ref().err()];
     faults.extend(found.into_iter().flatten().flatten().cloned());
     faults.extend(of_book);

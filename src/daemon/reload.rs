@@ -4,11 +4,12 @@ use std::fmt::Display;
 
 use sd_notify::NotifyState;
 
-use super::load::{Loaded, load, note_certificates, placed, without_token};
+use super::load::{Loaded, load_with, note_certificates, placed, without_token};
 use super::notify;
 use super::prelude::*;
 use offerd_admin::reload_report::{BookFigures, ReloadOutcome, Report};
 use offerd_base::config::SettingChange;
+use offerd_base::declaration::FileEdit;
 use offerd_base::telemetry::logging::Filter;
 use offerd_base::telemetry::metrics::{BOOK_FINGERPRINT, RELOAD_REFUSED, RELOADED_AT, RELOADS};
 use offerd_engine::matching::{Configuration, cap_sharing};
@@ -40,6 +41,18 @@ pub struct Reloading {
     pub filter: Filter,
 }
 
+/// Everything that a reload has read and checked.
+struct ReloadRead {
+    settings: Settings,
+    book: Book,
+    subscriptions: Subscriptions,
+    experiments: Experiments,
+    vehicles: Vehicles,
+    clients: PartnerClients,
+    renewals: Renewals,
+    report: Report,
+}
+
 impl Reloading {
     /// Reads everything again and swaps it. Reports to the service manager, the log and the metrics.
     pub async fn reload(&mut self) -> ReloadOutcome {
@@ -58,10 +71,18 @@ impl Reloading {
         outcome
     }
 
-    async fn swap(&mut self) -> Result<Report, ReloadOutcome> {
+    /// The outcome that a reload with a changed file would have. Changes nothing.
+    pub async fn try_with(&self, edit: FileEdit) -> ReloadOutcome {
+        let read = self.read(Some(edit)).await;
+        read.map_or_else(|refusal| refusal, |read| ReloadOutcome::Reloaded(Box::new(read.report)))
+    }
+
+    /// Reads and checks everything, with a changed file, if any.
+    async fn read(&self, edit: Option<FileEdit>) -> Result<ReloadRead, ReloadOutcome> {
         let refused = |faults| ReloadOutcome::Refused { faults };
         let config = self.config.clone();
-        let read = off_thread("could not finish reading the files", move || load(config.as_deref()));
+        let load = move || load_with(config.as_deref(), edit.as_ref());
+        let read = off_thread("could not finish reading the files", load);
         let Loaded { settings: later, book, subscriptions, experiments, vehicles } =
             read.await?.map_err(refused)?;
         let (settings, settings_diff) = self.settings.reloaded(&later).map_err(refused)?;
@@ -73,20 +94,6 @@ impl Reloading {
             return Err(refused(vec![fault]));
         }
         let clients = old.clients.opened(&book).map_err(refused)?;
-        let kept = self.engine.records.templates.store(&book).await;
-        kept.map_err(failed("could not store the partner templates"))?;
-        let begun = postbacks::begin(&self.engine.records.store, &subscriptions).await;
-        begun.map_err(failed("could not store the start position of postbacks"))?;
-
-        let engine = Arc::clone(&self.engine);
-        let counting = off_thread("could not count the asks", move || {
-            engine.limiter.look_back(&engine.records, &book);
-            book
-        });
-        let book = counting.await?;
-        let shared = cap_sharing::share_out(&self.engine, &book).await;
-        shared.map_err(failed("could not agree with the other nodes on this node's share of the caps"))?;
-
         let holders = Tokens::of(self.engine.records.store.clone()).holders();
         let report = Report {
             book: BookFigures::from(&book),
@@ -102,6 +109,26 @@ impl Reloading {
             ]
             .concat(),
         };
+        Ok(ReloadRead { settings, book, subscriptions, experiments, vehicles, clients, renewals, report })
+    }
+
+    async fn swap(&mut self) -> Result<Report, ReloadOutcome> {
+        let ReloadRead { settings, book, subscriptions, experiments, vehicles, clients, renewals, report } =
+            self.read(None).await?;
+        let kept = self.engine.records.templates.store(&book).await;
+        kept.map_err(failed("could not store the partner templates"))?;
+        let begun = postbacks::begin(&self.engine.records.store, &subscriptions).await;
+        begun.map_err(failed("could not store the start position of postbacks"))?;
+
+        let engine = Arc::clone(&self.engine);
+        let counting = off_thread("could not count the asks", move || {
+            engine.limiter.look_back(&engine.records, &book);
+            book
+        });
+        let book = counting.await?;
+        let shared = cap_sharing::share_out(&self.engine, &book).await;
+        shared.map_err(failed("could not agree with the other nodes on this node's share of the caps"))?;
+
         self.apply(settings, (book, experiments), clients, renewals, (vehicles, subscriptions));
         Ok(report)
     }

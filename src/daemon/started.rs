@@ -14,7 +14,7 @@ use super::{DaemonTelemetry, Loaded, notify, retention, service_watchdog};
 use crate::bootstrap::{self, FirstSignIn};
 use offerd_admin::console::{links, secret};
 use offerd_admin::password::{PasswordDigest, Passwords};
-use offerd_admin::reload_report::{Requests, channel as reload_requests};
+use offerd_admin::reload_report::{ReloadRequest, Requests, channel as reload_requests};
 use offerd_admin::{Admin, ReadinessState, erasing};
 use offerd_base::run_file::{OwnRunFile, RunFile};
 use offerd_base::telemetry::logging::AUDIT;
@@ -157,7 +157,10 @@ impl Started {
                     return Some(reason);
                 }
                 // Fails if the requester has hung up.
-                Some(answer) = self.reloads.recv() => drop(answer.send(self.reloading.reload().await)),
+                Some(ReloadRequest { tried, answer }) = self.reloads.recv() => drop(answer.send(match tried {
+                    Some(edit) => self.reloading.try_with(edit).await,
+                    None => self.reloading.reload().await,
+                })),
             }
         }
     }

@@ -18,6 +18,7 @@ mod connections;
 mod console;
 mod console_catalogue;
 mod console_consents;
+mod console_declared;
 mod console_funnel;
 mod console_persons;
 mod console_reports;

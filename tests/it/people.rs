@@ -315,6 +315,7 @@ const ROLES: &[(&str, &str, Option<Role>)] = &[
     ("GET", "/console/reports", Some(Role::Analyst)),
     ("GET", "/console/reports/download", Some(Role::Analyst)),
     ("GET", "/console/reports/statement", Some(Role::Analyst)),
+    ("GET", "/console/settings/{kind}", Some(Role::Administrator)),
     ("GET", "/console/signIn", None),
     ("GET", "/console/signOut", Some(Role::Viewer)),
     ("GET", "/console/system", Some(Role::Operator)),
@@ -345,6 +346,7 @@ const ROLES: &[(&str, &str, Option<Role>)] = &[
     ("POST", "/console/rateTables/{uuid}/transcript", Some(Role::Operator)),
     ("POST", "/console/reports/statement", Some(Role::Analyst)),
     ("POST", "/console/secret", None),
+    ("POST", "/console/settings/{kind}", Some(Role::Administrator)),
     ("POST", "/console/signIn", None),
     ("POST", "/console/signOut", Some(Role::Viewer)),
     ("POST", "/console/system/check", Some(Role::Operator)),
@@ -366,6 +368,7 @@ fn filled(path: &str, table: &str) -> String {
         .replace("{uuid}", table)
         .replace("{partner}", "prompt_0")
         .replace("{chapter}", "metrics")
+        .replace("{kind}", "ranking")
         .replace("{name}", "none");
     filled
         .replace("{file}", "console.css")

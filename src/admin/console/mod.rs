@@ -28,6 +28,7 @@ mod catalogue;
 mod chart;
 mod consents;
 mod console_request;
+mod declared;
 mod enter;
 mod experiments;
 mod funnel;
@@ -135,6 +136,8 @@ pub(super) const ROUTES: &[ConsoleRoute] = &[
     post("/console/system/reload", "Reloads settings and partner files.", page!(Operator, system::reload)),
     get("/console/system/check", "Redirects to the daemon.", back!(Operator, "/console/system")),
     post("/console/system/check", "Reads every record of the store.", page!(Operator, system::check)),
+    get("/console/settings/{kind}", "Shows the file that declares something.", page!(Administrator, declared::show)),
+    post("/console/settings/{kind}", "Checks or saves it.", page!(Administrator, declared::act)),
     get("/console/handbook", "Shows the handbook.", page!(Viewer, handbook::begin)),
     get("/console/handbook/{chapter}", "Shows a chapter of the handbook.", page!(Viewer, handbook::show)),
     get("/console/account", "Shows the account.", page!(Viewer, account::show)),
@@ -207,6 +210,8 @@ pub(super) struct Console {
     streams: Arc<Semaphore>,
     /// One permit for the page that reads stored tables.
     scans: Arc<Semaphore>,
+    /// One permit to write the files of the settings.
+    edits: Semaphore,
     pub(super) stop: watch::Sender<bool>,
 }
 
@@ -222,6 +227,7 @@ impl Console {
             week: partners::StoredWeek::default(),
             streams: Arc::new(Semaphore::new(live::STREAMS)),
             scans: Arc::new(Semaphore::new(1)),
+            edits: Semaphore::new(1),
             stop: watch::channel(false).0,
         }
     }

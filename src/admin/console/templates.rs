@@ -21,7 +21,7 @@ macro_rules! embedded {
 const TEMPLATES: &[(&str, &str)] = embedded! {
     layout standing chart sparkline failure now alerts funnel ranking reports catalogue trial rate_tables
     rate_table transcript partner timeouts partners audit people persons receipt consents account
-    experiments postbacks sign_in statement handbook nodes system
+    experiments postbacks sign_in statement handbook nodes system declared
 };
 
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {

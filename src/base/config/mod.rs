@@ -11,6 +11,7 @@ mod layers;
 mod origin;
 mod ranking;
 mod reload;
+mod section_text;
 mod sections;
 mod settings;
 #[cfg(test)]
@@ -23,6 +24,7 @@ pub use colour::Colour;
 pub use layers::DEFAULTS;
 pub use ranking::{NamedRanking, RankingSettings};
 pub use reload::{SettingChange, SettingsDiff, is_reloadable};
+pub use section_text::{SectionText, has_password, with_key};
 pub use sections::{
     ApiSettings, ApprovalSettings, AuditSettings, BrandSettings, ConsoleSettings, ExperimentSettings,
     IntegrationsSettings, LimitSettings, ListenerSettings, LogSettings, MatchingSettings, OfferPageSettings,

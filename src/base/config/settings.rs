@@ -8,7 +8,7 @@ use super::layers::{self, KeySources, Layers};
 use super::ranking::RankingSettings;
 use super::sections::*;
 use super::web_address;
-use crate::declaration::{self, Fault, TableReading, read_table};
+use crate::declaration::{Fault, FileEdit, TableReading, read_table};
 use crate::table;
 
 /// A setting in force: key, value and source.
@@ -87,18 +87,18 @@ impl Settings {
 
     /// Loads the settings of this process: defaults, `file` if any, environment.
     pub fn load(file: Option<&Path>) -> Result<Self, Vec<Fault>> {
-        whole(Self::inspect(file))
+        whole(Self::inspect(file, None))
     }
 
     /// Like [`load`](Self::load), but also returns settings despite faults where possible, with defaults in
-    /// place of faulty values, for callers that continue checking.
-    pub fn inspect(file: Option<&Path>) -> (Option<Self>, Vec<Fault>) {
+    /// place of faulty values, for callers that continue checking. `edit` changes a file, if any.
+    pub fn inspect(file: Option<&Path>, edit: Option<&FileEdit>) -> (Option<Self>, Vec<Fault>) {
         let environment = match layers::environment(std::env::vars_os()) {
             Ok(environment) => environment,
             Err(faults) => return (None, faults),
         };
         let Some(path) = file else { return Self::of_layers(None, environment) };
-        match declaration::text_of(path) {
+        match FileEdit::text_under(edit, path) {
             Ok(text) => Self::of_layers(Some((path, &text)), environment),
             Err(error) => {
                 let message = format!(

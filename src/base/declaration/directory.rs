@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use super::edit::FileEdit;
 use super::fault::Fault;
 use super::source::Source;
 use crate::regular_file;
@@ -35,10 +36,11 @@ fn files_if_any(directory: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Reads the declarations of a directory, which may be missing: the result of `read` for each name and text,
-/// and every fault. `key` is the setting that names the directory.
+/// and every fault. `key` is the setting that names the directory; `edit` changes a file, if any.
 pub fn declared_in<T>(
     directory: &Path,
     key: &str,
+    edit: Option<&FileEdit>,
     read: impl Fn(&str, &Source) -> Result<T, Vec<Fault>>,
 ) -> (Vec<T>, Vec<Fault>) {
     let unread = |file: &Path, key: &str, error: io::Error| {
@@ -46,12 +48,13 @@ pub fn declared_in<T>(
         Fault::new(Some(file), key, format!("cannot be read: {error}"))
     };
     let (mut all, mut faults) = (Vec::new(), Vec::new());
-    let files = files_if_any(directory).unwrap_or_else(|error| {
+    let mut files = files_if_any(directory).unwrap_or_else(|error| {
         faults.push(unread(directory, key, error));
         Vec::new()
     });
+    edit.iter().for_each(|edit| edit.amend(directory, &mut files));
     for file in files {
-        let text = text_of(&file).map_err(|error| vec![unread(&file, "", error)]);
+        let text = FileEdit::text_under(edit, &file).map_err(|error| vec![unread(&file, "", error)]);
         let source = text.and_then(|text| Source::parse(&file, &text).map_err(|fault| vec![fault]));
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
         match source.and_then(|source| read(&name, &source)) {

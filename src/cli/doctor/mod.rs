@@ -74,7 +74,7 @@ pub async fn run(config: Option<&Path>, json: bool) -> Result<(), CommandError> 
 
 /// Runs all checks, in the order in which a start would need them.
 async fn examine(config: Option<&Path>) -> Vec<Finding> {
-    let (settings, faults) = Settings::inspect(config);
+    let (settings, faults) = Settings::inspect(config, None);
     let Some(settings) = settings else { return of_settings(&faults) };
     let (faults, book) = match checked(config) {
         Ok((_, loaded)) => (Vec::new(), Ok(loaded.book)),

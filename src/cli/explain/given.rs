@@ -30,7 +30,7 @@ pub async fn explain(settings: &Settings, book: &Book, arguments: &ExplainArgume
         print_all(sections, arguments.shows_all());
         page::print(summary(&seats));
         let told = |faults: Vec<Fault>| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-        let experiments = Experiments::load(settings, Some(book)).map_err(told)?;
+        let experiments = Experiments::load(settings, Some(book), None).map_err(told)?;
         experiments.all().iter().filter_map(|rule| drawn(rule, &lead)).for_each(page::print);
     }
     Ok(())

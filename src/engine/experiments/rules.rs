@@ -10,7 +10,7 @@ use super::check;
 use super::rule::{ExperimentRule, RuleState};
 use crate::rate_table::treatment::{Treatment, TreatmentChange};
 use offerd_base::config::Settings;
-use offerd_base::declaration::{DeclarationsDiff, Fault, Source, declared_in};
+use offerd_base::declaration::{DeclarationsDiff, Fault, FileEdit, Source, declared_in};
 use offerd_model::ClientTags;
 use offerd_partners::Book;
 
@@ -20,12 +20,17 @@ pub struct ExperimentRules(Vec<ExperimentRule>);
 
 impl ExperimentRules {
     /// Reads every `*.toml` in `experiments.path`, if it exists. Checks partner names against a valid book.
+    /// `edit` changes a file, if any.
     ///
     /// # Errors
     /// Every fault of every file.
-    pub fn load(settings: &Settings, book: Option<&Book>) -> Result<Self, Vec<Fault>> {
+    pub fn load(
+        settings: &Settings,
+        book: Option<&Book>,
+        edit: Option<&FileEdit>,
+    ) -> Result<Self, Vec<Fault>> {
         let read = |name: &str, source: &Source| check::rule(name, source, settings, book);
-        let (all, faults) = declared_in(&settings.experiments.path, "experiments.path", read);
+        let (all, faults) = declared_in(&settings.experiments.path, "experiments.path", edit, read);
         Self::of(all, faults)
     }
 

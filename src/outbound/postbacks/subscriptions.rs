@@ -11,7 +11,7 @@ use super::ledger::PostbackLedger;
 use super::record::{AttemptResult, RecordKind};
 use super::subscription::Subscription;
 use offerd_base::config::PostbackSettings;
-use offerd_base::declaration::{DeclarationsDiff, Fault, Source, declared_in};
+use offerd_base::declaration::{DeclarationsDiff, Fault, FileEdit, Source, declared_in};
 use offerd_store::{CommitError, Store};
 
 /// All subscriptions, by name, with their common limits.
@@ -28,13 +28,14 @@ impl Subscriptions {
         Self { settings: settings.clone(), all: Vec::new() }
     }
 
-    /// Loads every `*.toml` of `postbacks.path`. A missing directory is an empty one.
+    /// Loads every `*.toml` of `postbacks.path`. A missing directory is an empty one. `edit` changes
+    /// a file, if any.
     ///
     /// # Errors
     /// Every fault of every file.
-    pub fn load(settings: &PostbackSettings) -> Result<Self, Vec<Fault>> {
+    pub fn load(settings: &PostbackSettings, edit: Option<&FileEdit>) -> Result<Self, Vec<Fault>> {
         let read = |name: &str, source: &Source| check::subscription(name, source).map(Arc::new);
-        let (all, faults) = declared_in(&settings.path, "postbacks.path", read);
+        let (all, faults) = declared_in(&settings.path, "postbacks.path", edit, read);
         if faults.is_empty() { Ok(Self { settings: settings.clone(), all }) } else { Err(faults) }
     }
 

@@ -278,7 +278,8 @@ fn of_several_processes_the_one_that_leads_sends_and_another_goes_on_when_it_is_
     std::fs::write(directory.path().join("acme.toml"), file).unwrap();
     let settings = Settings::from_layers(None, []).unwrap().postbacks;
     let subscriptions =
-        Subscriptions::load(&PostbackSettings { path: directory.path().to_owned(), ..settings }).unwrap();
+        Subscriptions::load(&PostbackSettings { path: directory.path().to_owned(), ..settings }, None)
+            .unwrap();
     let stores = [nodes.first(), nodes.beside("second")];
     let begun = |store| begin(store, &subscriptions).now_or_never().unwrap();
     thread::scope(|scope| {

@@ -21,7 +21,10 @@ AXE = (pathlib.Path(axe_playwright_python.__file__).parent / "axe.min.js").read_
 LOOKS = [("light", 1280, 800), ("dark", 1280, 800), ("phone", 390, 844)]
 ROUNDS = 6
 # Pages that no row leads to.
-MORE = ["/console/funnel?leads=test&time=week", "/console/catalogue/try?product=loan", "/console/consents"]
+MORE = [
+    "/console/funnel?leads=test&time=week", "/console/catalogue/try?product=loan", "/console/consents", "/console/reports/statement",
+    "/console/settings/ranking?do=new", "/console/settings/postbacks?do=on&entry=acme_network",
+]
 # How the partners of a lead answer that is drawn with every kind of end.
 ENDS = ["northquill_lending=slow", "tallowmere_loans=timed_out", "cedarvane_credit_union=declined:low_fico", "skerrywick_bank=unreachable"]
 faults = []
@@ -105,7 +108,7 @@ def pages_of(page, admin):
 
 def name_of(path):
     if path in MORE:
-        return ["funnel_test", "catalogue_try", "consents"][MORE.index(path)]
+        return ["funnel_test", "catalogue_try", "consents", "statement", "settings_new", "settings_postback"][MORE.index(path)]
     parts = path.removeprefix("/console").split("?")[0].strip("/").split("/")
     return "now" if parts == [""] else parts[0] if len(parts) == 1 else f"{parts[0]}_one"
 
@@ -161,7 +164,7 @@ def keyboard(page, admin):
     assert page.evaluate("document.activeElement.id") == "main", "which leads to the content"
     page.goto(f"{admin}/console")
     stops = []
-    for _ in range(24):
+    for _ in range(40):
         page.keyboard.press("Tab")
         outline, text = page.evaluate(
             "[getComputedStyle(document.activeElement).outlineStyle, document.activeElement.textContent.trim()]"
@@ -170,7 +173,10 @@ def keyboard(page, admin):
         stops.append(text)
         if text == "System":
             break
+        if page.evaluate("document.activeElement.matches('nav summary')"):
+            page.keyboard.press("Enter")
     assert "Now" in stops and "Partners" in stops and "System" in stops, stops
+    page.locator("nav summary", has_text="Partners").click()
     page.get_by_role("link", name="Partners", exact=True).focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1, name="Partners")).to_be_visible()

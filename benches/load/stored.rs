@@ -98,6 +98,7 @@ fn taken_in(
         earlier_consents: Vec::new(),
         earlier_digests: Vec::new(),
         first_table: Some(table),
+        defaults: None,
         experiments: Default::default(),
         lead: Lead::read(body.as_bytes()).expect("the sample lead is good"),
     };

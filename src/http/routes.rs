@@ -78,7 +78,7 @@ pub const API: &[ApiRoute] = api_routes! {
         "Stores lead data for some minutes, to prefill a form later."
         "Leads" createPrefill {
             .about("The data is checked like a lead's, but creates no lead. It is deleted after `expiresInSeconds`, or after `maxUses` reads.")
-            .with(shared::lead)
+            .repeatable("as long as the prefill is there").with(shared::lead)
             .answers::<PrefillResponse>(200, "The token to read the data with.")
         }
     GET "/originator/prefills/{prefillToken}" Publishable CurrentOnly [prefills::read]

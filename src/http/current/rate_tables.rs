@@ -12,7 +12,7 @@ use crate::prelude::*;
 use offerd_base::telemetry::traces::TraceContext;
 use offerd_engine::matching::{Generation, Polled, TableSnapshot, Until, showing};
 use offerd_model::Timestamp;
-use offerd_web::{HeldTags, RenditionName, Renditions, SECRET};
+use offerd_web::{Edition, HeldTags, RenditionName, Renditions, SECRET};
 
 /// Seconds between polls of a pending rate table.
 const POLL_EVERY_S: u32 = 1;
@@ -41,11 +41,12 @@ pub async fn submit_again(mut context: Context<ApiState>) -> Answer {
     let merge = to_merge(&context, lead, &attributes)?;
     let headers = &context.request.headers;
     let (trace, until) = (TraceContext::of_request(headers), until(headers));
-    let (matchmaker, permit) = (&context.app.matchmaker, context.request.permit);
+    let permit = std::mem::take(&mut context.request.permit);
+    let matchmaker = &context.app.matchmaker;
     let since = matchmaker.engine().complete.generation();
     let submitted = matchmaker.submit_again(merge, key.as_ref(), trace.as_ref(), permit, until).await;
     let submitted = submitted.map_err(refused)?.ok_or_else(|| Failure::unknown_uuid("Lead", lead))?;
-    answered(submitted, |snapshot| Ok(to_submit(&context.app, snapshot, since)))
+    answered(submitted, |snapshot| Ok(to_submit(&context, snapshot, since)))
 }
 
 /// Shows a rate table of the caller's company, or 304; with `Prefer: wait`, once it has changed.
@@ -80,15 +81,16 @@ async fn accept_lead(mut context: Context<ApiState>, until: Until) -> Answer {
     let submission = read_submission(&mut context).await?;
     let since = context.app.engine().complete.generation();
     let submitted = context.app.matchmaker.submit(submission, until).await.map_err(refused)?;
-    answered(submitted, |snapshot| Ok(to_submit(&context.app, snapshot, since)))
+    answered(submitted, |snapshot| Ok(to_submit(&context, snapshot, since)))
 }
 
 /// The reply to a submit: while the table is pending, with the address of its stream for a browser's
 /// `EventSource`.
-fn to_submit(app: &Arc<ApiState>, snapshot: TableSnapshot, since: Generation) -> Reply {
-    let (table, is_pending) = (snapshot.table, snapshot.pending);
+fn to_submit(context: &Context<ApiState>, snapshot: TableSnapshot, since: Generation) -> Reply {
+    let (app, table, is_pending) = (&context.app, snapshot.table, snapshot.pending);
     let reply = reply(app, snapshot, since);
-    if !is_pending {
+    // v1 has no streams.
+    if !is_pending || context.edition == Edition::V1 {
         return reply;
     }
     let secret = app.engine().records.templates.ids.stream(table);

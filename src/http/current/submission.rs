@@ -144,7 +144,7 @@ pub(super) fn knows_newer_values(context: &Context<ApiState>) -> Result<bool, Fa
 }
 
 pub(super) fn other_content() -> Failure {
-    Failure::fault("Idempotency-Key", ErrorType::Duplicate, "was used with another body before")
+    Failure::fault("Idempotency-Key", ErrorType::Duplicate, "was used with another body or path before")
 }
 
 pub(super) fn refused(refused: LeadRefusal) -> Failure {

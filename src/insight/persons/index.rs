@@ -135,6 +135,7 @@ mod tests {
             earlier_consents: Vec::new(),
             earlier_digests: Vec::new(),
             experiments: std::collections::BTreeMap::new(),
+            defaults: None,
             lead: Lead::read(br#"{"personalInformation": {"email": "ada@example.com"}}"#).unwrap(),
         }
     }

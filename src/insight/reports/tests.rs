@@ -441,7 +441,7 @@ fn of_events(story: &Story, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<F
         let (table, number) = reading::offer(records, offer).unwrap().unwrap();
         let table = reading::table(records, table).unwrap().unwrap();
         let quoted = table.offer(number).unwrap();
-        named(records, &table.seats()[usize::from(quoted.seat)], &quoted.quote)
+        named(records, quoted.0, quoted.1)
     };
     // The record of the action names its partner; the count goes by the institution.
     let partner = |lead: Uuid, cause: Uuid| {

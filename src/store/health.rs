@@ -101,8 +101,8 @@ impl FailureLatch {
                 continues with what is on disk")
             }
             false => {
-                tracing::error!(%reason, "a write to the store failed: new leads get 503 until the disk \
-                accepts writes again; check it (`dmesg`)")
+                tracing::error!(%reason, "a write to the store failed: new leads get 503 until writes succeed \
+                again; mend what `reason` names, and on a disk error look at `dmesg`")
             }
         }
         *failed = Some(Arc::new(StoreFailure { reason, for_good }));

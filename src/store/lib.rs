@@ -186,7 +186,7 @@ pub use self::registry::{
 pub use self::retention::{Dropped, RetentionError};
 pub use self::scan::Scan;
 pub use self::sealing::{MasterKey, MasterKeyError, SealingError};
-pub use self::space::{DISK_FULL, SpaceFault, unusable};
+pub use self::space::{DISK_FULL, SpaceFault, has_ballast, unusable};
 pub use self::topics::Topic;
 pub use self::trees::{Seal, TREES, Tree, TreeRow, VolumeSelector};
 pub use self::user::User;

@@ -43,9 +43,8 @@ const BALLAST: &str = "ballast";
 /// Takes the room for the next start on a full disk, if there is enough beyond the reserve.
 pub(super) fn take_ballast(store: &Path, reserve_bytes: u64) {
     let path = store.join(BALLAST);
-    let is_taken = path.metadata().is_ok_and(|ballast| ballast.len() >= START_BYTES);
     let has_room = || free_bytes(store).is_some_and(|free| free >= reserve_bytes + START_BYTES);
-    if is_taken || !has_room() {
+    if has_ballast(store) || !has_room() {
         return;
     }
     let taken = File::create(&path).and_then(|file| {
@@ -56,6 +55,11 @@ pub(super) fn take_ballast(store: &Path, reserve_bytes: u64) {
         tracing::warn!(%error, "no room could be set aside for a start on a full disk");
         let _ = fs::remove_file(&path);
     }
+}
+
+/// Whether a start on a full disk has its room.
+pub fn has_ballast(store: &Path) -> bool {
+    store.join(BALLAST).metadata().is_ok_and(|ballast| ballast.len() >= START_BYTES)
 }
 
 /// Frees the room that was taken if the disk is full; whether it did.

@@ -7,7 +7,7 @@ use super::{DoctorCheck, Finding};
 use crate::cli::REMOUNT;
 use crate::cli::prelude::*;
 use crate::daemon::Descriptors;
-use offerd_store::START_BYTES;
+use offerd_store::{START_BYTES, has_ballast};
 
 /// Listeners that clients and partners connect to, each with up to `api.max_connections`.
 const LISTENERS: u64 = 2;
@@ -94,7 +94,7 @@ pub fn disk(store: &StoreSettings) -> Finding {
     };
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     let (room, reserve) = (bytes(free), bytes(store.reserve_bytes));
-    if free < START_BYTES {
+    if free < START_BYTES && !has_ballast(there) {
         let told = format!("{room} free at {shown}, less than the {} that a start needs", bytes(START_BYTES));
         CHECK.wrong(told, "free space: delete old backups first")
     } else if free < store.reserve_bytes {

@@ -132,7 +132,14 @@ fn of_alerts(
         Some(ALERT.look(found, format!("mend it; try it with `offerd alerts test {name}`")))
     });
     let found: Vec<Finding> = doubt.chain(firing).chain(failing).collect();
-    if found.is_empty() { vec![ALERT.good("none fires")] } else { found }
+    match alerts.iter().filter(|alert| alert.is_firing()).count() {
+        _ if !found.is_empty() => found,
+        0 => vec![ALERT.good("none fires")],
+        firing => {
+            let found = format!("{}, about partners below", page::counted(firing, "alert"));
+            vec![ALERT.look(found, "see the lines of these partners")]
+        }
+    }
 }
 
 fn chapter(part: &str) -> String {
@@ -173,10 +180,15 @@ mod tests {
         });
         let seat = json!({ "partner": "far", "productType": "loan", "state": "active", "askedThisMinute": 0,
             "askedToday": 0, "owedToday": 0.0, "health": { "health": "failing" } });
-        let alerts = serde_json::from_value(json!({ "alerts": alerts, "receivers": [] })).unwrap();
-        let found = of_alerts(&alerts, &[serde_json::from_value(seat).unwrap()]);
-        assert_eq!(found.len(), 1);
-        assert!(found[0].found.ends_with("removed fails"), "{}", found[0].found);
+        let seat: [SeatStatus; 1] = [serde_json::from_value(seat).unwrap()];
+        let found = |alerts: &[Value]| {
+            let status = json!({ "alerts": alerts, "receivers": [] });
+            let found = of_alerts(&serde_json::from_value(status).unwrap(), &seat);
+            found.into_iter().map(|finding| finding.found).collect::<Vec<_>>()
+        };
+        assert_eq!(found(&alerts[..1]), ["1 alert, about partners below"]);
+        let both = found(&alerts);
+        assert!(both.len() == 1 && both[0].ends_with("removed fails"), "{both:?}");
     }
 
     #[test]

@@ -433,22 +433,26 @@ fn of_tables(story: &Story, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<F
     }
 }
 
+fn offer_named(records: &Records, offer: Uuid) -> String {
+    let (table, number) = reading::offer(records, offer).unwrap().unwrap();
+    let table = reading::table(records, table).unwrap().unwrap();
+    let (seat, quote) = table.offer(number).unwrap();
+    named(records, seat, quote)
+}
+
+/// The record of the action names its partner; the count goes by the institution.
+fn partner_named(store: &Store, lead: Uuid, cause: Uuid) -> BTreeSet<String> {
+    let action = store.get(Tree::LeadActions, [&lead.as_bytes()[..], cause.as_bytes()].concat()).unwrap();
+    let action: LeadAction = codec::decode_json(&action.unwrap()).unwrap();
+    set(action.originator_key)
+}
+
 fn of_events(story: &Story, leads: &HashMap<Uuid, LeadRecord>, facts: &mut Vec<Fact>) {
     let (records, store) = (&story.world.matchmaker.engine().records, story.store());
     let mut sub_types: HashMap<Uuid, BTreeSet<String>> = HashMap::new();
     let mut offers: HashMap<Uuid, BTreeSet<String>> = HashMap::new();
-    let offer = |offer: Uuid| {
-        let (table, number) = reading::offer(records, offer).unwrap().unwrap();
-        let table = reading::table(records, table).unwrap().unwrap();
-        let quoted = table.offer(number).unwrap();
-        named(records, quoted.0, quoted.1)
-    };
-    // The record of the action names its partner; the count goes by the institution.
-    let partner = |lead: Uuid, cause: Uuid| {
-        let action = store.get(Tree::LeadActions, [&lead.as_bytes()[..], cause.as_bytes()].concat()).unwrap();
-        let action: LeadAction = codec::decode_json(&action.unwrap()).unwrap();
-        set(action.originator_key)
-    };
+    let offer = |offer: Uuid| offer_named(records, offer);
+    let partner = |lead: Uuid, cause: Uuid| partner_named(store, lead, cause);
     for (key, bytes) in store.scan(Tree::LeadEvents, []).map(Result::unwrap) {
         let company = FeedKey::parse(&key).unwrap().company;
         for happening in codec::decode::<Vec<Happening>>(&bytes).unwrap() {

@@ -101,8 +101,9 @@ async fn a_postback_is_made_paused_and_removed() {
     assert_eq!(fs::read_to_string(&file).unwrap(), NETWORK);
     assert_eq!(postbacks(&daemon), [("network".to_owned(), false)]);
     let audit = daemon.command(&["audit", "list", "--format", "json"]);
-    let audit = String::from_utf8(audit.stdout).unwrap();
-    let change = audit.lines().find(|line| line.contains("settings.change")).expect("it is recorded");
+    let audit: Vec<Value> = serde_json::from_slice(&audit.stdout).unwrap();
+    let change = audit.iter().find(|record| record["action"] == "settings.change").expect("it is recorded");
+    let change = change["object"].as_str().unwrap();
     assert!(change.contains("network.toml, postbacks: ok: postbacks network"), "{change}");
 
     let off = html(&daemon, "/console/settings/postbacks?do=off&entry=network").await;

@@ -181,7 +181,7 @@ mod tests {
         let seat = json!({ "partner": "far", "productType": "loan", "state": "active", "askedThisMinute": 0,
             "askedToday": 0, "owedToday": 0.0, "health": { "health": "failing" } });
         let seat: [SeatStatus; 1] = [serde_json::from_value(seat).unwrap()];
-        let found = |alerts: &[Value]| {
+        let found = |alerts: &[serde_json::Value]| {
             let status = json!({ "alerts": alerts, "receivers": [] });
             let found = of_alerts(&serde_json::from_value(status).unwrap(), &seat);
             found.into_iter().map(|finding| finding.found).collect::<Vec<_>>()

@@ -217,7 +217,7 @@ mod tests {
             funded.unwrap().difference.map(|it| it.differs)
         };
         assert_eq!([0, 1, 2, 3].map(funded), [None, Some(false), None, Some(true)]);
-        assert_eq!(compared.variants[3].written(), "other, until 1970-01-01 00:00");
+        assert_eq!(compared.variants[3].written(), "other, until 1970-01-01 00:00 UTC");
     }
 
     #[test]

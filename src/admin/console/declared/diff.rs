@@ -1,77 +1,46 @@
 //! The lines in which two texts differ.
 
 use minijinja::value::Value;
+use similar::{ChangeTag, TextDiff};
 
 use super::super::prelude::fields;
 
 /// Lines shown before and after a difference.
 const AROUND: usize = 3;
 
-/// Most comparisons; texts that differ more are shown as a whole.
-const COMPARISONS: usize = 4_000_000;
-
 /// The differences with some lines around each: `+`, `-` or a blank, and the line; `…` for those left out.
 pub(super) fn lines(before: &str, after: &str) -> Vec<Value> {
     marked(before, after).into_iter().map(|(mark, line)| fields! { mark, line }).collect()
 }
 
-fn marked<'t>(before: &'t str, after: &'t str) -> Vec<(&'static str, &'t str)> {
-    let all = compared(&before.lines().collect::<Vec<_>>(), &after.lines().collect::<Vec<_>>());
-    let differ: Vec<usize> = (0..all.len()).filter(|nth| all[*nth].0 != " ").collect();
-    let is_near = |nth: usize| differ.iter().any(|at| at.abs_diff(nth) <= AROUND);
-    let mut shown = Vec::new();
-    for (nth, line) in all.iter().enumerate().filter(|_| !differ.is_empty()) {
-        match is_near(nth) {
-            true => shown.push(*line),
-            false if shown.last() != Some(&("…", "")) => shown.push(("…", "")),
-            false => {}
+fn marked(before: &str, after: &str) -> Vec<(&'static str, String)> {
+    // A last line without an end is the same line.
+    let ended = |text: &str| match text {
+        "" => String::new(),
+        text => format!("{}\n", text.strip_suffix('\n').unwrap_or(text)),
+    };
+    let (before, after) = (ended(before), ended(after));
+    let diff = TextDiff::from_lines(&before, &after);
+    let mut shown: Vec<(&str, String)> = Vec::new();
+    let mut next = 0;
+    for group in diff.grouped_ops(AROUND) {
+        if group[0].old_range().start > next {
+            shown.push(("…", String::new()));
         }
+        for change in group.iter().flat_map(|part| diff.iter_changes(part)) {
+            let mark = match change.tag() {
+                ChangeTag::Equal => " ",
+                ChangeTag::Delete => "-",
+                ChangeTag::Insert => "+",
+            };
+            shown.push((mark, change.value().trim_end_matches('\n').to_owned()));
+        }
+        next = group[group.len() - 1].old_range().end;
+    }
+    if !shown.is_empty() && next < before.lines().count() {
+        shown.push(("…", String::new()));
     }
     shown
-}
-
-/// Every line of both, by the longest common subsequence.
-fn compared<'t>(before: &[&'t str], after: &[&'t str]) -> Vec<(&'static str, &'t str)> {
-    let same = before.iter().zip(after).take_while(|(one, other)| one == other).count();
-    let (head, before, after) = (&before[..same], &before[same..], &after[same..]);
-    let ends = before.iter().rev().zip(after.iter().rev()).take_while(|(one, other)| one == other).count();
-    let (before, after, tail) =
-        (&before[..before.len() - ends], &after[..after.len() - ends], &before[before.len() - ends..]);
-    // The longest common subsequence of what begins at each pair of lines.
-    let width = after.len() + 1;
-    let mut longest =
-        vec![0; if before.len() * width > COMPARISONS { 0 } else { (before.len() + 1) * width }];
-    let is_compared = !longest.is_empty();
-    for (one, other) in
-        (0..before.len()).rev().flat_map(|one| (0..after.len()).rev().map(move |other| (one, other)))
-    {
-        if !is_compared {
-            break;
-        }
-        longest[one * width + other] = match before[one] == after[other] {
-            true => longest[(one + 1) * width + other + 1] + 1,
-            false => longest[(one + 1) * width + other].max(longest[one * width + other + 1]),
-        };
-    }
-    let (mut one, mut other) = (0, 0);
-    let mut all: Vec<_> = head.iter().map(|line| (" ", *line)).collect();
-    while one < before.len() || other < after.len() {
-        let removes = other == after.len()
-            || one < before.len()
-                && (!is_compared || longest[(one + 1) * width + other] >= longest[one * width + other + 1]);
-        if one < before.len() && other < after.len() && before[one] == after[other] {
-            all.push((" ", before[one]));
-            (one, other) = (one + 1, other + 1);
-        } else if removes {
-            all.push(("-", before[one]));
-            one += 1;
-        } else {
-            all.push(("+", after[other]));
-            other += 1;
-        }
-    }
-    all.extend(tail.iter().map(|line| (" ", *line)));
-    all
 }
 
 #[cfg(test)]

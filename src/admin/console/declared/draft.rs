@@ -63,8 +63,8 @@ impl Draft {
         };
         let text = text.map_err(|fault| Failure::bad_request(format!("{}: {fault}", draft.place())))?;
         if has_password(&text) {
-            let told = format!("{} has an address with a password: change it in the file", draft.place());
-            return Err(Failure::bad_request(told));
+            let message = format!("{} has an address with a password: change it in the file", draft.place());
+            return Err(Failure::bad_request(message));
         }
         Ok(Self { text, ..draft })
     }
@@ -114,8 +114,8 @@ impl Draft {
             true => vec!["The file needs a name.".to_owned()],
             false => vec!["offerd has no settings file: start it with `--config FILE`.".to_owned()],
         })?;
-        let told = |fault: Fault| vec![fault.to_string()];
-        let source = Source::parse(Path::new("text"), &self.text).map_err(told)?;
+        let only = |fault: Fault| vec![fault.to_string()];
+        let source = Source::parse(Path::new("text"), &self.text).map_err(only)?;
         let before = self.before.as_deref().unwrap_or_default();
         let text = match self.kind.place {
             Place::Directory(_) => Some(self.text.clone()).filter(|text| !text.trim().is_empty()),
@@ -123,7 +123,7 @@ impl Draft {
                 if let Some(other) = source.table().keys().find(|key| *key != name) {
                     return Err(vec![format!("`{other}` is not of `[{name}]`: only that is changed here.")]);
                 }
-                Some(SectionText::find(before, &[name]).map_err(told)?.replaced(&self.text))
+                Some(SectionText::find(before, &[name]).map_err(only)?.replaced(&self.text))
             }
         };
         let strange: Vec<_> = guarded(source.table()).difference(&self.known).cloned().collect();

@@ -141,7 +141,7 @@ impl Kind {
         files.into_iter().map(|file| (name(&file), file)).collect()
     }
 
-    /// Every entry with whether it is switched off, if that can be told.
+    /// All entries; a paused postback is marked.
     pub(super) fn entries(&self, app: &AdminState) -> Vec<Value> {
         let settings = app.settings();
         let subscriptions = app.subscriptions();

@@ -106,9 +106,9 @@ async fn take_in(
         return Ok(Attempt { saved: true, ..Attempt::of(outcome) });
     }
     let put_back = blocking("a settings file could not be put back", move || old.write()).await?;
-    let told = put_back.err().map(|error| format!("The old file could not be put back: {error}"));
+    let left = put_back.err().map(|error| format!("The old file could not be put back: {error}"));
     let attempt = Attempt::of(&outcome?);
-    Ok(Attempt { faults: attempt.faults.into_iter().chain(told).collect(), ..attempt })
+    Ok(Attempt { faults: attempt.faults.into_iter().chain(left).collect(), ..attempt })
 }
 
 impl Attempt {
